@@ -1,0 +1,282 @@
+package catalog
+
+import (
+	"ostraka/sqltypes"
+)
+
+// OID is short for sqltypes.OID.
+type OID = sqltypes.OID
+
+// RelKind is pg_class.relkind.
+type RelKind byte
+
+const (
+	KindTable     RelKind = 'r'
+	KindIndex     RelKind = 'i'
+	KindSequence  RelKind = 'S'
+	KindView      RelKind = 'v'
+	KindMatView   RelKind = 'm'
+	KindComposite RelKind = 'c'
+	KindVirtual   RelKind = 'V' // served by a provider: pg_catalog, information_schema, ostraka.*
+)
+
+// Relation is a table, view, sequence, materialised view or composite type.
+// Descriptors are immutable once in a Catalog: DDL puts a changed copy.
+type Relation struct {
+	OID         OID
+	Name        string
+	Schema      OID
+	Kind        RelKind
+	Persistence byte // p permanent, t temporary, u unlogged
+	Owner       OID
+	ACL         []ACLItem
+	RowType     OID // pg_type row of its row type
+	Comment     string
+	Options     []string // reloptions, "name=value"
+
+	Columns     []*Column // by attribute number - 1; dropped ones stay, marked
+	Checks      []*Check
+	ForeignKeys []*ForeignKey
+	Indexes     []*Index // of this table, primary key first
+
+	// StorageID is the key prefix of the rows (TRUNCATE and rewrites change it);
+	// RowFormat counts the changes to the columns' physical layout, Layouts[v]
+	// says which attributes a row written under version v has (see docs/formats/rows.md).
+	StorageID uint64
+	Layouts   []Layout
+
+	ViewDef     string // view, matview: the SELECT's text, deparsed and fully qualified
+	ViewOptions ViewOptions
+	Populated   bool // matview
+	Sequence    *Sequence
+	// TimeSeries: rows live in this node's tsdb, not in the shard.
+	TimeSeries bool
+}
+
+type ViewOptions struct {
+	CheckOption     byte // 0 none, l local, c cascaded
+	SecurityBarrier bool
+}
+
+// Layout lists attribute numbers in physical order.
+type Layout struct{ Attrs []int16 }
+
+// Column is an attribute (pg_attribute).
+type Column struct {
+	Num        int16 // attribute number, from 1
+	Name       string
+	Type       sqltypes.ColumnType
+	NotNull    bool
+	Dropped    bool
+	HasDefault bool
+	Default    string // SQL text of the default or generation expression
+	Identity   byte   // 0, a always, d by default
+	Generated  byte   // 0, s stored
+	// Missing is the value that rows written before the column was added have, when HasMissing.
+	HasMissing    bool
+	Missing       sqltypes.Datum
+	Storage       byte
+	StatTarget    int
+	Comment       string
+	ACL           []ACLItem
+	OwnedSequence OID // serial, identity
+}
+
+// Index is a secondary index or the primary key. The primary key has no key
+// range of its own: the table is clustered by it (StorageID 0), unless it was
+// added later to a table with hidden row ids (then it is an ordinary unique index).
+type Index struct {
+	OID                           OID
+	Name                          string
+	Schema                        OID
+	Owner                         OID
+	Method                        string // btree (hash, gin … are accepted by later work)
+	Unique                        bool
+	Primary                       bool
+	Clustered                     bool // the table's own key
+	NullsNotDistinct              bool
+	Keys                          []IndexKey
+	Include                       []int16 // attribute numbers
+	Predicate                     string  // partial index: SQL text, "" none
+	StorageID                     uint64
+	Ready                         bool   // false while it is built: writers maintain it, readers do not use it
+	Constraint                    string // name of the PRIMARY KEY / UNIQUE constraint it serves, "" none
+	ConstraintOID                 OID
+	Deferrable, InitiallyDeferred bool
+	Options                       []string
+	Comment                       string
+}
+
+type IndexKey struct {
+	Attr       int16  // 0: expression
+	Expr       string // SQL text
+	Type       sqltypes.ColumnType
+	Desc       bool
+	NullsFirst bool
+	OpClass    OID
+}
+
+// Check is a CHECK constraint.
+type Check struct {
+	OID       OID
+	Name      string
+	Expr      string // SQL text, deparsed
+	Attrs     []int16
+	NotValid  bool
+	NoInherit bool
+	Comment   string
+}
+
+// ForeignKey is a foreign key of the relation that holds it.
+type ForeignKey struct {
+	OID                           OID
+	Name                          string
+	Attrs                         []int16
+	RefTable                      OID
+	RefAttrs                      []int16
+	RefIndex                      OID
+	OnUpdate, OnDelete            byte    // a no action, r restrict, c cascade, n set null, d set default
+	SetAttrs                      []int16 // ON DELETE SET NULL (columns)
+	Match                         byte    // s simple, f full
+	Deferrable, InitiallyDeferred bool
+	NotValid                      bool
+	Comment                       string
+}
+
+// Sequence is the definition of a sequence (pg_sequence); its value is in the state.
+type Sequence struct {
+	Type                              OID
+	Start, Increment, Min, Max, Cache int64
+	Cycle                             bool
+	OwnerTable                        OID // OWNED BY; 0 none
+	OwnerAttr                         int16
+	// Internal: an identity column's sequence (dependency type i).
+	Internal  bool
+	StorageID uint64 // RESTART and TRUNCATE … RESTART IDENTITY change it
+}
+
+// Schema is a namespace.
+type Schema struct {
+	OID     OID
+	Name    string
+	Owner   OID
+	ACL     []ACLItem
+	Comment string
+}
+
+// UserType is an enum, domain, composite, range or shell type of the user; built-in types are in sqltypes.
+type UserType struct {
+	OID, ArrayOID OID
+	Name          string
+	ArrayName     string
+	Schema        OID
+	Owner         OID
+	ACL           []ACLItem
+	Kind          byte // e enum, d domain, c composite, r range, m multirange
+	Labels        []EnumLabel
+	Base          sqltypes.ColumnType
+	NotNull       bool
+	Default       string
+	HasDefault    bool
+	Checks        []*Check
+	Relation      OID // composite
+	Subtype       OID // range
+	Multirange    OID
+	Comment       string
+}
+
+type EnumLabel struct {
+	OID   OID
+	Label string
+	Order float32
+}
+
+// Function is a user function (SQL language).
+type Function struct {
+	OID             OID
+	Name            string
+	Schema          OID
+	Owner           OID
+	ACL             []ACLItem
+	Kind            byte // f, p
+	Language        string
+	ArgTypes        []sqltypes.ColumnType
+	ArgNames        []string
+	ArgModes        []byte
+	ArgDefaults     []string
+	RetType         OID
+	RetSet          bool
+	Volatility      sqltypes.Volatility
+	Strict          bool
+	SecurityDefiner bool
+	Leakproof       bool
+	Parallel        byte
+	Cost, Rows      float32
+	Body            string
+	Config          []string
+	Comment         string
+}
+
+// Role is a user or group; roles and databases are shared by all databases.
+type Role struct {
+	OID                                                                 OID
+	Name                                                                string
+	Super, Inherit, CreateRole, CreateDB, Login, Replication, BypassRLS bool
+	ConnLimit                                                           int32
+	Password                                                            string // SCRAM-SHA-256$… verifier, "" none
+	ValidUntil                                                          int64  // µs since 2000-01-01, 0 none
+	MemberOf                                                            []Membership
+	Config                                                              []string // ALTER ROLE SET
+	Comment                                                             string
+}
+
+type Membership struct {
+	Role, Grantor OID
+	Admin         bool
+}
+
+// Database is a named set of schemas with its own catalogue.
+type Database struct {
+	OID                   OID
+	Name                  string
+	Owner                 OID
+	ACL                   []ACLItem
+	IsTemplate, AllowConn bool
+	ConnLimit             int32
+	Config                []string
+	Comment               string
+}
+
+// ACLItem is one grant: privileges as a set of pg's letters ("arwdDxt").
+type ACLItem struct {
+	Grantee      OID // 0 public
+	Grantor      OID
+	Privs        string // "arwd"
+	GrantOptions string
+}
+
+// DefaultACL is ALTER DEFAULT PRIVILEGES.
+type DefaultACL struct {
+	Role, Schema OID
+	ObjType      byte // r, S, f, T, n
+	ACL          []ACLItem
+}
+
+// TableStats are ANALYZE's results for one relation (pg_class.reltuples, pg_statistic).
+type TableStats struct {
+	Relation   OID
+	Rows       float64
+	Bytes      int64
+	Columns    map[int16]*ColumnStats
+	AnalyzedAt int64
+}
+
+type ColumnStats struct {
+	NullFrac    float64
+	AvgWidth    float64
+	NDistinct   float64 // > 0 absolute, < 0 minus fraction of rows
+	MCV         []sqltypes.Datum
+	MCVFreq     []float64
+	Histogram   []sqltypes.Datum
+	Correlation float64
+}
