@@ -1,0 +1,351 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"ostraka/engine/catalog"
+	"ostraka/engine/commitlog"
+	"ostraka/expr"
+	"ostraka/sqltypes"
+)
+
+// Isolation is a transaction's isolation level (READ UNCOMMITTED is READ COMMITTED).
+type Isolation uint8
+
+const (
+	ReadCommitted Isolation = iota
+	RepeatableRead
+	Serializable
+)
+
+// TxnOptions start a transaction.
+type TxnOptions struct {
+	Database   sqltypes.OID
+	Isolation  Isolation
+	ReadOnly   bool
+	Deferrable bool
+	// Local: never leaves this node, only reads, works without leadership.
+	Local bool
+	// LockTimeout 0 waits for ever (until ctx ends or a deadlock is found).
+	LockTimeout time.Duration
+	// PID names the session in lock tables and deadlock details.
+	PID int32
+}
+
+// View is a consistent state to read from: a snapshot of the local replica, with
+// a transaction's own writes merged over it if it belongs to one. A View is used
+// by one goroutine at a time unless it says otherwise.
+type View interface {
+	// Catalog is the catalogue of exactly this state.
+	Catalog() *catalog.Catalog
+	// Position of the newest entry the state contains.
+	Position() commitlog.Position
+
+	// Get reads one row by a complete unique key of index ix (nil: the table's own
+	// key). cols are attribute numbers; dst[i] receives cols[i]. The values of dst
+	// stay valid. It also returns the row's reference.
+	Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (ref RowRef, found bool, err error)
+
+	// Scan starts a scan; the Scanner holds a snapshot of its own, so writes made
+	// through the transaction after the call are not seen (statement semantics).
+	Scan(ctx context.Context, spec ScanSpec) (Scanner, error)
+
+	// EstimateBytes is the approximate size of a key range of the relation on disk.
+	EstimateBytes(rel *catalog.Relation, ix *catalog.Index) int64
+
+	// Close releases the snapshot.
+	Close()
+}
+
+// RowRef names one version of a row: its primary storage key and its writer.
+type RowRef struct {
+	Key string
+	Xid uint64 // xmin
+}
+
+// System columns that a scan can be asked for as negative attribute numbers
+// (PostgreSQL's: ctid -1, xmin -2, cmin -3, xmax -4, cmax -5, tableoid -6).
+const (
+	AttrCtid     int16 = -1
+	AttrXmin     int16 = -2
+	AttrCmin     int16 = -3
+	AttrXmax     int16 = -4
+	AttrCmax     int16 = -5
+	AttrTableOID int16 = -6
+)
+
+// ScanSpec says what to scan.
+type ScanSpec struct {
+	Rel   *catalog.Relation
+	Index *catalog.Index // nil: the table in its own key order
+	// Spans are ranges over the leading key columns, ascending and disjoint in key
+	// order; nil scans everything.
+	Spans   []Span
+	Reverse bool
+	// Cols are attribute numbers, the order of the output vectors.
+	Cols []int16
+	// Refs: the scanner also returns RowRefs.
+	Refs bool
+	// RowHint: about how many rows the caller will take (0: all); small values
+	// avoid read-ahead.
+	RowHint int
+}
+
+// Span is one range of index keys. Lo and Hi give values of leading key columns
+// (in index column order, whatever its direction); nil is unbounded. An inclusive
+// Hi with fewer columns than the key includes all keys with that prefix.
+// A point is Lo == Hi, both inclusive. NULL values are legal and sort as the index says.
+type Span struct {
+	Lo, Hi       []sqltypes.Datum
+	LoInc, HiInc bool
+}
+
+// Scanner yields batches. After Next returned n rows, b.Cols[i].(0..n-1) hold
+// ScanSpec.Cols[i], b.Sel is nil and Refs()[0..n-1] the references, all valid
+// until the next call of Next.
+type Scanner interface {
+	// Next returns 0 at the end.
+	Next(b *expr.Batch) (n int, err error)
+	Refs() []RowRef
+	Close()
+}
+
+// RowLock is a row-lock mode, weakest first (PostgreSQL: explicit locking).
+type RowLock uint8
+
+const (
+	LockKeyShare RowLock = iota + 1
+	LockShare
+	LockNoKeyUpdate
+	LockUpdate
+)
+
+// WaitPolicy of FOR UPDATE.
+type WaitPolicy uint8
+
+const (
+	WaitBlock WaitPolicy = iota
+	WaitSkip             // SKIP LOCKED
+	WaitError            // NOWAIT: 55P03
+)
+
+// RelLock is a relation-lock mode, PostgreSQL's eight.
+type RelLock uint8
+
+const (
+	AccessShare RelLock = iota + 1
+	RowShare
+	RowExclusive
+	ShareUpdateExclusive
+	Share
+	ShareRowExclusive
+	Exclusive
+	AccessExclusive
+)
+
+// LockOutcome is what LockRow found after it had the lock.
+type LockOutcome uint8
+
+const (
+	// Locked: the row is still the version of the reference.
+	Locked LockOutcome = iota
+	// Changed: a newer committed version exists; LockRow filled row and ref with
+	// it and the lock is held: the caller re-evaluates its condition on it
+	// (READ COMMITTED; other levels get 40001 from LockRow instead).
+	Changed
+	// Gone: the row was deleted meanwhile; no lock is held.
+	Gone
+	// Skipped: WaitSkip, someone else holds it.
+	Skipped
+	// OwnWrite: this transaction itself changed the row after the reference was
+	// read (in the same statement: the second update of one row is ignored).
+	OwnWrite
+)
+
+// WriteTarget is a table prepared for writing. Eval computes, for an index with
+// expressions or a predicate, the key values of a row and whether the row
+// belongs into the index; it is nil when the table has only plain indexes.
+type WriteTarget struct {
+	Rel  *catalog.Relation
+	Eval func(ix *catalog.Index, row []sqltypes.Datum) (key []sqltypes.Datum, belongs bool, err error)
+}
+
+// Conflict tells which unique index a row to insert collided with.
+type Conflict struct {
+	Index *catalog.Index
+	Ref   RowRef
+	// Own: the conflicting row was written by this transaction in this command (21000 for DO UPDATE).
+	Own bool
+}
+
+// Txn is a read-write (or snapshot-only) transaction on this node. It is used by
+// one goroutine. Any error with class 40, and an error of Commit, means that the
+// transaction is over. Statement atomicity is the caller's, by savepoints.
+//
+// Rows given and returned have one Datum per attribute of the relation, index =
+// attribute number - 1, dropped attributes NULL.
+type Txn interface {
+	View
+
+	Options() TxnOptions
+	// Xid is the transaction's id, assigned at the first call.
+	Xid(ctx context.Context) (uint64, error)
+	// XidIfAssigned returns 0 before that.
+	XidIfAssigned() uint64
+
+	// StartStatement begins a statement: READ COMMITTED takes a new snapshot.
+	// Writes of earlier statements become visible to it.
+	StartStatement(ctx context.Context) error
+
+	// Insert checks unique indexes (waiting for concurrent inserters of the same
+	// key) and writes row and index entries. With arbiters not nil a collision on
+	// one of them (empty non-nil: on any) is returned as Conflict instead of 23505.
+	Insert(ctx context.Context, t *WriteTarget, row []sqltypes.Datum, arbiters []*catalog.Index) (RowRef, *Conflict, error)
+	// Update replaces the row; the caller holds the row lock (LockRow) and gives
+	// the newest old row.
+	Update(ctx context.Context, t *WriteTarget, ref RowRef, old, row []sqltypes.Datum) (RowRef, error)
+	Delete(ctx context.Context, t *WriteTarget, ref RowRef, old []sqltypes.Datum) error
+	// LockRow locks a row that a scan or Get returned and compares it with the
+	// newest committed version. On Changed, *ref and row (len = attributes) are
+	// overwritten with the newest version.
+	LockRow(ctx context.Context, rel *catalog.Relation, ref *RowRef, mode RowLock, wait WaitPolicy, row []sqltypes.Datum) (LockOutcome, error)
+	// LookupNewest locks the key of a unique index (present or absent) in the mode
+	// and reads the newest committed row, or the own one: foreign-key checks.
+	LookupNewest(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, mode RowLock, row []sqltypes.Datum) (RowRef, bool, error)
+	// ScanNewest scans the newest committed state instead of the snapshot (with
+	// own writes): referential actions see what committed after the snapshot.
+	ScanNewest(ctx context.Context, spec ScanSpec) (Scanner, error)
+	// LockRelation takes a relation lock until the end of the transaction.
+	LockRelation(ctx context.Context, rel sqltypes.OID, mode RelLock, wait WaitPolicy) error
+	// AdvisoryXactLock and friends are in the engine's session locks.
+
+	// Savepoints nest; RollbackTo keeps the savepoint. Row locks taken after it are released.
+	Savepoint() SavepointID
+	RollbackTo(id SavepointID) error
+	Release(id SavepointID)
+
+	// Catalogue changes; visible to this transaction's later statements at once.
+	Schema() CatalogWriter
+
+	// Sequences. NextVal is not undone by rollback.
+	NextVal(ctx context.Context, seq *catalog.Relation) (int64, error)
+	SetVal(ctx context.Context, seq *catalog.Relation, value int64, isCalled bool) error
+	SequenceState(seq *catalog.Relation) (last int64, isCalled bool, err error)
+
+	// Notify queues a notification, sent to listeners of every node at commit;
+	// identical ones within a transaction are sent once.
+	Notify(channel, payload string) error
+
+	// BulkLoad tells that many rows follow: effects may spill and be staged.
+	BulkLoad()
+	// MemoryUsed is the size of the write buffer in bytes.
+	MemoryUsed() int64
+
+	// Commit makes the transaction durable and applied locally. A transaction
+	// without effects returns the snapshot's position at once. Errors: 40001
+	// (serialization, lost leadership before the proposal), 40003 (outcome
+	// unknown), 53100, 54000 (too large), 25006.
+	Commit(ctx context.Context) (commitlog.Position, error)
+	// Rollback is idempotent and never fails.
+	Rollback()
+}
+
+// SavepointID is a mark in a transaction's write buffer.
+type SavepointID int
+
+// CatalogWriter changes descriptors inside a transaction. Put inserts or replaces
+// by OID; the descriptor must not be changed by the caller afterwards.
+type CatalogWriter interface {
+	NewOID(ctx context.Context) (sqltypes.OID, error)
+	NewStorageID(ctx context.Context) (uint64, error)
+
+	PutSchema(*catalog.Schema)
+	DropSchema(oid sqltypes.OID)
+	PutRelation(*catalog.Relation)
+	DropRelation(oid sqltypes.OID)
+	PutType(*catalog.UserType)
+	DropType(oid sqltypes.OID)
+	PutFunction(*catalog.Function)
+	DropFunction(oid sqltypes.OID)
+	PutRole(*catalog.Role)
+	DropRole(oid sqltypes.OID)
+	PutDatabase(*catalog.Database)
+	DropDatabase(oid sqltypes.OID)
+	// CopyDatabase makes the new database's catalogue and rows a copy of template's.
+	CopyDatabase(ctx context.Context, template, db sqltypes.OID) error
+	PutDefaultACL(*catalog.DefaultACL)
+	PutStats(*catalog.TableStats)
+
+	// DeleteStorage range-deletes the rows or index entries under a storage id at commit.
+	DeleteStorage(storageID uint64)
+	// BuildIndex fills ix (already put into the relation, Ready false or true) from
+	// the rows visible to the newest state, checking uniqueness (23505).
+	BuildIndex(ctx context.Context, t *WriteTarget, ix *catalog.Index) error
+}
+
+// Engine is one shard's store on this node.
+type Engine interface {
+	// Begin starts a transaction. A non-Local one needs leadership: else 25006 or
+	// an error that wraps ErrNotLeader.
+	Begin(ctx context.Context, opts TxnOptions) (Txn, error)
+	// View opens a read-only snapshot of the newest applied local state.
+	View(ctx context.Context, db sqltypes.OID) (View, error)
+	// Catalog is the newest applied catalogue of a database (a pointer load), nil if there is no such database.
+	Catalog(db sqltypes.OID) *catalog.Catalog
+	// GetNewest reads one row of the newest applied local state without opening a
+	// snapshot: the point-read path. cat must be the catalogue that the plan was
+	// made with; stale is true, and nothing read, when a newer one is current.
+	GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (found, stale bool, err error)
+
+	// Applied is the newest applied position; WaitApplied blocks until it is reached.
+	Applied() commitlog.Position
+	WaitApplied(ctx context.Context, pos commitlog.Position) error
+	Log() commitlog.Log
+
+	// Listen registers a receiver for NOTIFY; it must not block.
+	Listen(db sqltypes.OID, recv func(n Notification)) (cancel func())
+
+	// Locks describes held and awaited locks (pg_locks).
+	Locks() []LockInfo
+
+	// Session-level advisory locks.
+	AdvisoryLock(ctx context.Context, s AdvisoryOwner, key AdvisoryKey, exclusive, wait bool) (bool, error)
+	AdvisoryUnlock(ctx context.Context, s AdvisoryOwner, key AdvisoryKey, exclusive bool) (bool, error)
+	AdvisoryUnlockAll(ctx context.Context, s AdvisoryOwner) error
+}
+
+// Notification is one NOTIFY delivered at apply.
+type Notification struct {
+	Database sqltypes.OID
+	Channel  string
+	Payload  string
+	PID      int32
+}
+
+// AdvisoryKey is an advisory lock's key: one int8 or two int4.
+type AdvisoryKey struct {
+	Database sqltypes.OID
+	Hi, Lo   uint32
+	TwoInts  bool
+}
+
+// AdvisoryOwner is the session (or, with Xact, the transaction) that holds an advisory lock.
+type AdvisoryOwner struct {
+	Node string
+	PID  int32
+	Txn  Txn // not nil: released at its end
+}
+
+// LockInfo is one row of pg_locks.
+type LockInfo struct {
+	Type     string // relation, tuple, transactionid, advisory
+	Database sqltypes.OID
+	Relation sqltypes.OID
+	Key      string
+	Mode     string
+	Granted  bool
+	PID      int32
+	Xid      uint64
+	Since    time.Time
+}

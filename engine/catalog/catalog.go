@@ -1,0 +1,110 @@
+package catalog
+
+import (
+	"ostraka/sqltypes"
+)
+
+// Catalog is an immutable snapshot of all descriptors that one database's
+// statements can see: its own and the shared ones (roles, databases).
+// Safe for concurrent use. Slices and descriptors it returns are not to be changed.
+type Catalog struct {
+	// DB is the database the snapshot is of.
+	DB OID
+	// Version grows with every change that reached this snapshot; equal versions
+	// of the same lineage are the same catalogue. Plans remember it.
+	Version uint64
+
+	schemas    table[*Schema]
+	relations  table[*Relation]
+	indexes    table[indexRef]
+	types      table[*UserType]
+	functions  map[OID]*Function
+	funcNames  map[nameKey][]*Function
+	roles      table[*Role]
+	databases  table[*Database]
+	defaultACL []*DefaultACL
+	stats      map[OID]*TableStats
+	built      map[OID]*sqltypes.Type // runtime types made from UserTypes
+}
+
+type nameKey struct {
+	schema OID
+	name   string
+}
+
+type indexRef struct {
+	rel *Relation
+	ix  *Index
+}
+
+// table is a set of descriptors by OID and by (schema, name).
+type table[T any] struct {
+	byOID  map[OID]T
+	byName map[nameKey]T
+}
+
+func (t table[T]) oid(oid OID) T                  { return t.byOID[oid] }
+func (t table[T]) name(schema OID, name string) T { return t.byName[nameKey{schema, name}] }
+
+// SchemaByName returns nil when there is none.
+func (c *Catalog) SchemaByName(name string) *Schema { return c.schemas.name(0, name) }
+func (c *Catalog) Schema(oid OID) *Schema           { return c.schemas.oid(oid) }
+
+// RelationByName finds a table, view, sequence, materialised view or composite type in a schema.
+func (c *Catalog) RelationByName(schema OID, name string) *Relation {
+	return c.relations.name(schema, name)
+}
+func (c *Catalog) Relation(oid OID) *Relation { return c.relations.oid(oid) }
+
+// IndexByName and Index return the index with the table it belongs to.
+func (c *Catalog) IndexByName(schema OID, name string) (*Relation, *Index) {
+	r := c.indexes.name(schema, name)
+	return r.rel, r.ix
+}
+
+func (c *Catalog) Index(oid OID) (*Relation, *Index) {
+	r := c.indexes.oid(oid)
+	return r.rel, r.ix
+}
+
+// TypeByName finds a user type; the row types of relations are found here too.
+func (c *Catalog) TypeByName(schema OID, name string) *UserType { return c.types.name(schema, name) }
+func (c *Catalog) UserType(oid OID) *UserType                   { return c.types.oid(oid) }
+
+// Type returns the runtime type: built-in or made from a user type; nil if unknown.
+func (c *Catalog) Type(oid OID) *sqltypes.Type {
+	return c.built[oid]
+}
+
+// FunctionsByName lists the user functions of that name in a schema.
+func (c *Catalog) FunctionsByName(schema OID, name string) []*Function {
+	return c.funcNames[nameKey{schema, name}]
+}
+func (c *Catalog) Function(oid OID) *Function { return c.functions[oid] }
+
+func (c *Catalog) RoleByName(name string) *Role         { return c.roles.name(0, name) }
+func (c *Catalog) Role(oid OID) *Role                   { return c.roles.oid(oid) }
+func (c *Catalog) DatabaseByName(name string) *Database { return c.databases.name(0, name) }
+func (c *Catalog) Database(oid OID) *Database           { return c.databases.oid(oid) }
+
+// Stats returns ANALYZE's results, nil when there are none.
+func (c *Catalog) Stats(rel OID) *TableStats { return c.stats[rel] }
+
+// DefaultACLs lists ALTER DEFAULT PRIVILEGES entries.
+func (c *Catalog) DefaultACLs() []*DefaultACL { return c.defaultACL }
+
+// The All functions call f for every descriptor, in no particular order, until f returns false.
+func (c *Catalog) AllSchemas(f func(*Schema) bool)     { all(c.schemas.byOID, f) }
+func (c *Catalog) AllRelations(f func(*Relation) bool) { all(c.relations.byOID, f) }
+func (c *Catalog) AllTypes(f func(*UserType) bool)     { all(c.types.byOID, f) }
+func (c *Catalog) AllFunctions(f func(*Function) bool) { all(c.functions, f) }
+func (c *Catalog) AllRoles(f func(*Role) bool)         { all(c.roles.byOID, f) }
+func (c *Catalog) AllDatabases(f func(*Database) bool) { all(c.databases.byOID, f) }
+
+func all[T any](m map[OID]T, f func(T) bool) {
+	for _, v := range m {
+		if !f(v) {
+			return
+		}
+	}
+}
