@@ -36,6 +36,9 @@ type Proc struct {
 	RetType     OID
 	Src         string
 	Cost, Rows  float32
+	Lang        OID  // 12 internal, 13 C, 14 SQL
+	Parallel    byte // proparallel: s, r, u
+	Leakproof   bool
 
 	// Writes: calling it changes replicated state, so the statement runs on the
 	// leader (nextval, setval, doc.insert …).
@@ -46,8 +49,12 @@ type Proc struct {
 
 	Fn  ScalarFunc // Kind f
 	Set SetFunc    // Kind f with RetSet
-	Agg *Aggregate // Kind a
+	Agg *Aggregate // Kind a: never nil; Agg.New is nil without an implementation
+	// AggRow is the aggregate's row of pg_aggregate (nil for Ostraka's own).
+	AggRow *AggregateRow
 	// Kind w (row_number, lag …) is implemented in exec.
+
+	key string // what implementations register under: Src or the signature
 }
 
 // Call is one call site of a Proc while it runs. It is owned by one goroutine.
