@@ -1,0 +1,211 @@
+package planner
+
+import (
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/expr"
+	"ostraka/sqltypes"
+)
+
+// Query is a bound statement: names and types resolved, views expanded, nothing
+// optimised. bind makes it, the optimiser turns it into a Plan. It follows
+// PostgreSQL's query tree: a range table, a join tree over it, a target list.
+type Query struct {
+	Command Command
+	// Range is the range table; Var.Rel indexes it.
+	Range []*RTE
+	// From is the join tree: its items are joined by cross product, restricted by Where.
+	From  []JoinItem
+	Where expr.Expr
+
+	// Targets: visible ones first in order of output, then junk ones that only
+	// ORDER BY, GROUP BY, DISTINCT ON or row marks need.
+	Targets []Target1
+	// GroupBy and others index Targets.
+	GroupBy       []int
+	GroupSets     [][]int // lists of indexes into GroupBy; nil: plain
+	Having        expr.Expr
+	HasAggs       bool
+	HasWindow     bool
+	HasTargetSRF  bool
+	Windows       []WindowDef
+	Distinct      bool
+	DistinctOn    []int      // indexes into Targets; nil with Distinct: all visible
+	Sort          []SortItem // ORDER BY
+	Limit, Offset expr.Expr
+	WithTies      bool
+
+	// SetOp: this query is a set operation over two sub-queries (then Range, From are empty);
+	// Targets are Vars of Rel -1 by position.
+	SetOp *SetOpQuery
+	// Values: VALUES lists as a query of its own are a single RTE of kind RTEValues.
+
+	CTEs     []*CTEQuery
+	RowMarks []QueryMark
+
+	// DML.
+	ResultRel int // index into Range of the target; -1 for SELECT
+	// Insert: TargetAttrs[i] is the attribute that Targets[i] is assigned to; the
+	// source is this query's From (or RTEValues); defaults are filled in by the
+	// binder as further Targets.
+	TargetAttrs []int16
+	OnConflict  *QueryConflict
+	Returning   []Target1 // over Range[ResultRel] (new row; old row for DELETE) and the other RTEs
+	Merge       []QueryMergeAction
+	WriteInfo   *Target // checks, generated columns, index expressions of the target
+
+	// SubQueries inside expressions are *SubLink nodes.
+}
+
+// Command of a Query.
+type Command uint8
+
+const (
+	CmdSelect Command = iota
+	CmdInsert
+	CmdUpdate
+	CmdDelete
+	CmdMerge
+)
+
+// Target1 is one entry of a target list.
+type Target1 struct {
+	Name string
+	Expr expr.Expr
+	Junk bool
+	// Origin of a plain column reference.
+	TableOID sqltypes.OID
+	Attr     int16
+}
+
+// RTE is a range-table entry.
+type RTE struct {
+	Kind  RTEKind
+	Alias string
+	// Cols are the entry's columns (names after aliasing); Var.Col indexes them.
+	Cols    []Column
+	Lateral bool
+
+	Rel             *catalog.Relation // RTERelation; Cols[i] is live attribute Attrs[i]
+	Attrs           []int16
+	Virtual         *VirtualRelation // RTEVirtual
+	Sample          *Sample
+	Sub             *Query // RTESubquery (views too: ViewOID tells)
+	ViewOID         sqltypes.OID
+	SecurityBarrier bool
+	Calls           []*expr.Call // RTEFunction
+	CallCols        []int
+	Ordinality      bool
+	Values          [][]expr.Expr // RTEValues
+	CTE             *CTEQuery     // RTECTE; SelfRef: the recursive reference
+	SelfRef         bool
+	// NeedSelect, NeedInsert … are for privilege checks.
+	RequiredPrivs string
+	CheckAs       sqltypes.OID // role whose privileges count (view owner), 0: current
+}
+
+type RTEKind uint8
+
+const (
+	RTERelation RTEKind = iota
+	RTEVirtual
+	RTESubquery
+	RTEFunction
+	RTEValues
+	RTECTE
+	RTEResult // no FROM
+)
+
+// JoinItem is a leaf (Rel ≥ 0, Join nil) or a join.
+type JoinItem struct {
+	Rel  int
+	Join *JoinTree
+}
+
+type JoinTree struct {
+	Kind        JoinKind // Inner, Left, Right, Full
+	Left, Right JoinItem
+	On          expr.Expr
+	// USING/NATURAL columns and join aliases have been resolved by the binder into
+	// Vars (COALESCE for FULL), so no RTE stands for a join.
+}
+
+// Var is a column reference while planning: column Col (0-based into RTE.Cols) of
+// Range[Rel], Level query levels up. A whole-row reference has Col == -1; system
+// columns have Col = their negative attribute number - 1 (AttrXmin -2 → -3).
+type Var struct {
+	expr.T
+	Rel, Col int
+	Level    int
+	Name     string
+}
+
+// SubLink is a subquery in an expression before planning.
+type SubLink struct {
+	expr.T
+	Kind expr.SubPlanKind
+	Sub  *Query
+	// Any/All: Test compares Left expressions with SubCol placeholders.
+	Test expr.Expr
+	Name string
+}
+
+// SubCol stands for output column N of the SubLink's query inside its Test.
+type SubCol struct {
+	expr.T
+	N int
+}
+
+type SortItem struct {
+	Target     int
+	Desc       bool
+	NullsFirst bool
+	Lt         *sqltypes.Proc // USING operator other than the default < or >
+}
+
+type WindowDef struct {
+	Name        string
+	PartitionBy []int // Targets
+	OrderBy     []SortItem
+	Frame       Frame
+}
+
+type SetOpQuery struct {
+	Op          byte // u union, i intersect, e except
+	All         bool
+	Left, Right *Query
+}
+
+type CTEQuery struct {
+	Name         string
+	Query        *Query
+	Cols         []Column
+	Recursive    bool // refers to itself: Query.SetOp's right side has the self reference
+	Materialized byte // 0 default, m, n
+	Refs         int
+	// Search/cycle clauses are expanded by the binder.
+}
+
+type QueryMark struct {
+	Rel  int
+	Mode engine.RowLock
+	Wait engine.WaitPolicy
+}
+
+type QueryConflict struct {
+	Arbiters []*catalog.Index
+	DoUpdate bool
+	// Excluded is the RTE index of EXCLUDED.
+	Excluded int
+	Set      []Target1
+	SetAttrs []int16
+	Where    expr.Expr
+}
+
+type QueryMergeAction struct {
+	Matched  bool
+	Cond     expr.Expr
+	Kind     byte // i, u, d, n
+	Set      []Target1
+	SetAttrs []int16
+}
