@@ -22,6 +22,17 @@ type Type struct {
 	Collation OID
 	Kind      Kind
 	IsArray   bool // a true array (typsubscript = array_subscript_handler and Len == -1)
+	Align     byte // typalign: c, s, i, d
+	Storage   byte // typstorage: p, e, m, x
+	Input     OID  // typinput
+
+	// What the type is made of; nil or empty when it is not of that sort. Packed
+	// values (pack.go) describe themselves, so these serve names and codecs.
+	ElemType *Type      // arrays, int2vector, oidvector
+	Base     *Type      // domain: the type it is over (perhaps a domain)
+	Enum     *EnumInfo  // enum
+	Fields   []Field    // named composite, in attribute order, dropped ones left out
+	Range    *RangeInfo // range and multirange
 
 	// In parses text. typmod is -1 or the column's modifier (length, precision);
 	// In enforces it as an explicit cast of a literal would (input function).
