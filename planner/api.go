@@ -18,6 +18,12 @@ type Context struct {
 	Settings   Settings
 	// ParamTypes are the types the client declared for $1… (0: infer).
 	ParamTypes []sqltypes.OID
+	// SizeHint returns about how many bytes a table occupies (engine.View's
+	// EstimateBytes), used where ANALYZE has not been run; nil or < 0: unknown.
+	SizeHint func(rel *catalog.Relation) int64
+	// ParamValues, when not nil, are the values a custom plan is made for: the plan
+	// may depend on them and is not to be kept.
+	ParamValues []sqltypes.Datum
 }
 
 // Settings are the planner's own (enable_seqscan … as bits, work_mem).

@@ -64,6 +64,15 @@ type RelationLock struct {
 	Name string
 }
 
+// Row references: a Scan with RefSlot ≥ 0 attaches to each of its rows a reference
+// that travels with the row through every node up to the LockRows, Update, Delete
+// or Merge that names the slot; a row padded by an outer join has none. No
+// Aggregate, SetOp, Append or Unique lies between.
+//
+// Pruning: a join yields all columns of both sides (semi and anti joins: of the
+// left). When fewer are needed a Project whose expressions are plain Cols lies
+// directly above; the executor may fuse the two.
+
 // InitPlan computes uncorrelated subqueries: scalar (one ExecParam), exists, row
 // (several) or array.
 type InitPlan struct {
@@ -91,6 +100,9 @@ type CTE struct {
 	// Modifying CTEs run to completion exactly once, even if nobody reads them.
 	Modifying bool
 	Columns   []Column
+	// Deps are ExecParams (columns of outer queries) that Root reads: rows kept
+	// from before one of them was set anew are void. Empty for most.
+	Deps []int
 }
 
 // Estimate is what the optimiser believes of a node (PostgreSQL's units).
