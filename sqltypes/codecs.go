@@ -14,6 +14,7 @@ func scalarCodecs() map[string]codec {
 		"cidin":           xidCodec(),
 		"xid8in":          xid8Codec(),
 		"charin":          charCodec(),
+		"numeric_in":      numericCodec(),
 		"float4in":        float4Codec(),
 		"float8in":        float8Codec(),
 		"textin":          textCodec(),
