@@ -122,8 +122,10 @@ func DefaultOpClass(method, typ OID) *OpClass {
 	if c := opclasses.defaults[[2]OID{method, typ}]; c != nil {
 		return c
 	}
-	if general := polymorphicClassType(typ); general != 0 {
-		return opclasses.defaults[[2]OID{method, general}]
+	if t := TypeByOID(typ); t != nil {
+		if general := generalType(t); general != 0 {
+			return opclasses.defaults[[2]OID{method, general}]
+		}
 	}
 	var found *OpClass
 	for _, c := range AllCasts() {

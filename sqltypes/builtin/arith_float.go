@@ -3,7 +3,6 @@ package builtin
 import (
 	"math"
 
-	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -183,5 +182,3 @@ func widthBucketFloat(_ *Call, args []Datum) (Datum, error) {
 	}
 	return integer(n)
 }
-
-var _ = sqltypes.Null

@@ -1,7 +1,5 @@
 package builtin
 
-import "ostraka/sqltypes"
-
 func init() {
 	scalarTable{
 		"booland_statefunc": func(_ *Call, a []Datum) (Datum, error) { return boolean(a[0].Bool() && a[1].Bool()) },
@@ -37,5 +35,3 @@ func countNulls(c *Call, args []Datum, nulls bool) (Datum, error) {
 	}
 	return integer(n)
 }
-
-var _ = sqltypes.Null

@@ -60,6 +60,35 @@ func first(_ *Call, args []Datum) (Datum, error) { return args[0], nil }
 // compareOps registers the six comparisons of a type. In pattern, * stands for
 // eq, ne, lt, le, gt, ge ("int4*", "text_*"); exceptions gives other names for some ("eq": "texteq").
 func compareOps(pattern string, compare func(a, b Datum) int, exceptions map[string]string) {
+	compareOpsOf(pattern, func(*Call) func(a, b Datum) int { return compare }, exceptions)
+}
+
+// argOrder is the order of the type of a call's first argument, for the
+// comparisons of polymorphic types (arrays, enums, ranges, records).
+func argOrder(c *Call) func(a, b Datum) int {
+	if order, ok := c.Cache.(func(a, b Datum) int); ok {
+		return order
+	}
+	order := func(a, b Datum) int { return strings.Compare(a.S, b.S) }
+	if t := sqltypes.LookupType(c.Env, c.ArgTypes[0].OID); t != nil && t.Compare != nil {
+		order = t.Compare
+	}
+	c.Cache = order
+	return order
+}
+
+// comparePolymorphic registers comparisons, btree support and the transition
+// functions of max and min (named with the pattern's * replaced) of a polymorphic type.
+func comparePolymorphic(pattern, cmpName string) {
+	compareOpsOf(pattern, argOrder, nil)
+	scalarTable{
+		cmpName: func(c *Call, a []Datum) (Datum, error) { return compareProc(argOrder(c))(c, a) },
+		strings.Replace(pattern, "*", "larger", 1):  func(c *Call, a []Datum) (Datum, error) { return larger(argOrder(c))(c, a) },
+		strings.Replace(pattern, "*", "smaller", 1): func(c *Call, a []Datum) (Datum, error) { return smaller(argOrder(c))(c, a) },
+	}.register()
+}
+
+func compareOpsOf(pattern string, order func(*Call) func(a, b Datum) int, exceptions map[string]string) {
 	for op, test := range map[string]func(int) bool{
 		"eq": func(c int) bool { return c == 0 },
 		"ne": func(c int) bool { return c != 0 },
@@ -72,8 +101,8 @@ func compareOps(pattern string, compare func(a, b Datum) int, exceptions map[str
 		if other, ok := exceptions[op]; ok {
 			name = other
 		}
-		sqltypes.RegisterScalar(name, func(_ *Call, args []Datum) (Datum, error) {
-			return boolean(test(compare(args[0], args[1])))
+		sqltypes.RegisterScalar(name, func(c *Call, args []Datum) (Datum, error) {
+			return boolean(test(order(c)(args[0], args[1])))
 		})
 	}
 }

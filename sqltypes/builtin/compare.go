@@ -97,6 +97,18 @@ func init() {
 		"float4larger": larger(compareFloat), "float4smaller": smaller(compareFloat),
 		"float8larger": larger(compareFloat), "float8smaller": smaller(compareFloat),
 		"text_larger": larger(compareBytes), "text_smaller": smaller(compareBytes),
-		"bpchar_larger": larger(compareBpchar), "bpchar_smaller": smaller(compareBpchar),
+		// Of two equal values that differ in padding these take the first.
+		"bpchar_larger": func(_ *Call, a []Datum) (Datum, error) {
+			if compareBpchar(a[0], a[1]) >= 0 {
+				return a[0], nil
+			}
+			return a[1], nil
+		},
+		"bpchar_smaller": func(_ *Call, a []Datum) (Datum, error) {
+			if compareBpchar(a[0], a[1]) <= 0 {
+				return a[0], nil
+			}
+			return a[1], nil
+		},
 	}.register()
 }

@@ -19,6 +19,9 @@ type likePattern struct {
 	source string
 	bytes  bool // bytea: _ is one byte
 	pieces []likePiece
+	// reaches is set when the pattern ends with the escape character: an error
+	// for the texts that match up to there and have something left.
+	reaches *likePattern
 	// anchored: the pattern has no % before the first, after the last piece.
 	anchoredStart, anchoredEnd bool
 }
@@ -30,7 +33,7 @@ type likePiece struct {
 }
 
 // compileLike parses a pattern whose escape character is the backslash.
-func compileLike(pattern string, bytes bool) (*likePattern, error) {
+func compileLike(pattern string, bytes bool) *likePattern {
 	p := &likePattern{source: pattern, bytes: bytes, anchoredStart: true, anchoredEnd: true}
 	var literal []byte
 	piece := likePiece{}
@@ -48,7 +51,7 @@ func compileLike(pattern string, bytes bool) (*likePattern, error) {
 		case '\\':
 			i++
 			if i == len(pattern) {
-				return nil, badLikeEscape()
+				return &likePattern{source: pattern, reaches: compileLike(pattern[:i-1]+"_%", bytes)}
 			}
 			literal = append(literal, pattern[i])
 			empty = false
@@ -69,7 +72,7 @@ func compileLike(pattern string, bytes bool) (*likePattern, error) {
 		p.anchoredEnd = true
 	}
 	closePiece()
-	return p, nil
+	return p
 }
 
 // prefix returns how many bytes of s the piece matches at its start, or -1.
@@ -184,15 +187,18 @@ func like(not, fold, bytes bool) sqltypes.ScalarFunc {
 			if fold {
 				pattern = foldLike(c, pattern)
 			}
-			var err error
-			if p, err = compileLike(pattern, bytes); err != nil {
-				return null, err
-			}
+			p = compileLike(pattern, bytes)
 			p.source = source
 			c.Cache = p
 		}
 		if fold {
 			s = foldLike(c, s)
+		}
+		if p.reaches != nil {
+			if p.reaches.match(s) {
+				return fail(badLikeEscape())
+			}
+			return boolean(not)
 		}
 		return boolean(p.match(s) != not)
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"math"
 
+	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -109,17 +110,23 @@ func signFloat(x float64) float64 {
 	return 0
 }
 
-const radiansPerDegree = 0.0174532925199432957692
+// radiansPerDegree is a variable so that products with it round as C's do
+// (Go multiplies constants exactly).
+var radiansPerDegree = 0.0174532925199432957692
 
 func init() {
 	scalarTable{
 		"dround": floatFn(math.RoundToEven), "dtrunc": floatFn(math.Trunc), "dceil": floatFn(math.Ceil),
 		"dfloor": floatFn(math.Floor), "dsign": floatFn(signFloat), "dcbrt": floatFn(libmCbrt),
 		"dsqrt": sqrtFloat, "dexp": expFloat, "dpow": powFloat, "dlog1": logOf(libmLog), "dlog10": logOf(libmLog10),
-		"dpi":     func(*Call, []Datum) (Datum, error) { return float(math.Pi) },
-		"degrees": floatFn(func(x float64) float64 { return x / radiansPerDegree }),
-		"radians": floatFn(func(x float64) float64 { return x * radiansPerDegree }),
-		"dsin":    domainFn(finite, libmSin), "dcos": domainFn(finite, libmCos), "dtan": domainFn(finite, libmTan),
+		"dpi": func(*Call, []Datum) (Datum, error) { return float(math.Pi) },
+		"degrees": func(c *Call, a []Datum) (Datum, error) {
+			return double.div(c, []Datum{a[0], sqltypes.Float(radiansPerDegree)})
+		},
+		"radians": func(c *Call, a []Datum) (Datum, error) {
+			return double.mul(c, []Datum{a[0], sqltypes.Float(radiansPerDegree)})
+		},
+		"dsin": domainFn(finite, libmSin), "dcos": domainFn(finite, libmCos), "dtan": domainFn(finite, libmTan),
 		"dcot":  cotangent,
 		"dasin": domainFn(unit, libmAsin), "dacos": domainFn(unit, libmAcos), "datan": domainFn(anyFloat, libmAtan),
 		"datan2": func(_ *Call, a []Datum) (Datum, error) { return float(libmAtan2(a[0].Float(), a[1].Float())) },

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -102,12 +103,12 @@ func textPad(left bool) sqltypes.ScalarFunc {
 		if len(args) > 2 {
 			fill = args[2].S
 		}
-		if want*4 > maxAlloc {
-			return fail(tooLarge())
-		}
 		have := int64(utf8.RuneCountInString(s))
 		if have >= want || fill == "" {
 			return text(s[:charOffset(s, want)])
+		}
+		if want*4 > maxAlloc {
+			return fail(tooLarge())
 		}
 		fillChars := int64(utf8.RuneCountInString(fill))
 		missing := want - have
@@ -129,9 +130,12 @@ func textLeft(_ *Call, args []Datum) (Datum, error) {
 
 func textRight(_ *Call, args []Datum) (Datum, error) {
 	s, n := args[0].S, args[1].I
-	if n < 0 {
+	switch {
+	case n == math.MinInt32: // PostgreSQL's negation overflows
+		return text(s)
+	case n < 0:
 		n = -n
-	} else {
+	default:
 		n = max(int64(utf8.RuneCountInString(s))-n, 0)
 	}
 	return text(s[charOffset(s, n):])
