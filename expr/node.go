@@ -287,4 +287,7 @@ type Params struct {
 	Exec []sqltypes.Datum // ExecParam.ID
 	// Runner runs SubPlans; nil where none can occur.
 	Runner SubPlanRunner
+	// Row is set while a SubPlan whose Test reads input columns runs: the current
+	// row, with the columns that Test names.
+	Row []sqltypes.Datum
 }

@@ -19,6 +19,8 @@ type Vec struct {
 	Scale int32
 	// Wide: KNumeric values are in Dat, each with a scale of its own.
 	Wide bool
+
+	nulls Bitmap // storage that Null is taken from
 }
 
 // Bitmap is a set of row numbers, 64 to a word.
