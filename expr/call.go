@@ -12,13 +12,34 @@ func (c *compiler) call(e *Call) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.Proc.Strict {
+		for _, a := range e.Args {
+			if k, ok := a.(*Const); ok && k.Val.Null {
+				return &constNode{val: sqltypes.Null, kind: c.kind(e)}, nil
+			}
+		}
+	}
 	generic := c.genericCall(e, args)
-	if mk := kernels[e.Proc.Src]; mk != nil && len(e.Args) == mk.nargs && e.Proc.Lang == langInternal {
+	if mk := kernels[e.Proc.Src]; mk != nil && len(e.Args) == mk.nargs && c.usualKinds(e) {
 		if n := mk.build(c, e, args, generic); n != nil {
 			return n, nil
 		}
 	}
 	return generic, nil
+}
+
+// usualKinds reports whether the function is a built-in one whose arguments come
+// in the representation of its declared types.
+func (c *compiler) usualKinds(e *Call) bool {
+	if e.Proc.Lang != langInternal || len(e.Proc.ArgTypes) != len(e.Args) {
+		return false
+	}
+	for i, a := range e.Args {
+		if c.types.KindOf(e.Proc.ArgTypes[i]) != c.kind(a) {
+			return false
+		}
+	}
+	return true
 }
 
 // langInternal is the OID of language internal: only there is Src the name of a C function.
@@ -54,8 +75,7 @@ func (v *invocation) call(s *state, args []sqltypes.Datum) (sqltypes.Datum, erro
 	return p.Fn(&v.c, args)
 }
 
-// eqFunc returns a function that tells whether two non-null values are equal
-// (or what else a two-argument boolean Proc says of them).
+// pairFunc returns a function that calls a two-argument Proc.
 func pairFunc(p *sqltypes.Proc, types [2]sqltypes.ColumnType, ret sqltypes.ColumnType, coll sqltypes.OID) func(s *state, a, b sqltypes.Datum) (sqltypes.Datum, error) {
 	inv := &invocation{sqltypes.Call{Proc: p, ArgTypes: types[:], RetType: ret, Collation: coll}}
 	var buf [2]sqltypes.Datum

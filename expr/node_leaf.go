@@ -10,15 +10,30 @@ import (
 type constNode struct {
 	val  sqltypes.Datum
 	kind sqltypes.Kind
-	out  scratch
+	out  broadcast
 }
 
 func (n *constNode) value(*state) (sqltypes.Datum, error) { return n.val, nil }
 func (n *constNode) row(*state, []sqltypes.Datum) (sqltypes.Datum, error) {
 	return n.val, nil
 }
-func (n *constNode) vec(_ *state, _ *Batch, sel []uint16) (*Vec, error) {
-	return fill(&n.out, n.kind, n.val, sel), nil
+func (n *constNode) vec(*state, *Batch, []uint16) (*Vec, error) {
+	return n.out.get(n.kind, n.val), nil
+}
+
+// broadcast is one value repeated for a whole batch, kept while the value stays the same.
+type broadcast struct {
+	v    *Vec
+	last sqltypes.Datum
+}
+
+func (c *broadcast) get(k sqltypes.Kind, d sqltypes.Datum) *Vec {
+	if c.v == nil || c.last != d {
+		v := NewVec(k) // a new one: the old may have been handed upward
+		v.Fill(d, identity[:])
+		c.v, c.last = v, d
+	}
+	return c.v
 }
 
 func fill(out *scratch, k sqltypes.Kind, d sqltypes.Datum, sel []uint16) *Vec {
@@ -48,7 +63,7 @@ func (n *colNode) vec(_ *state, b *Batch, sel []uint16) (*Vec, error) {
 type paramNode struct {
 	n    int
 	kind sqltypes.Kind
-	out  scratch
+	out  broadcast
 }
 
 func (n *paramNode) value(s *state) (sqltypes.Datum, error) {
@@ -58,9 +73,9 @@ func (n *paramNode) value(s *state) (sqltypes.Datum, error) {
 	return s.params.Bind[n.n], nil
 }
 func (n *paramNode) row(s *state, _ []sqltypes.Datum) (sqltypes.Datum, error) { return n.value(s) }
-func (n *paramNode) vec(s *state, _ *Batch, sel []uint16) (*Vec, error) {
+func (n *paramNode) vec(s *state, _ *Batch, _ []uint16) (*Vec, error) {
 	d, err := n.value(s)
-	return fill(&n.out, n.kind, d, sel), err
+	return n.out.get(n.kind, d), err
 }
 
 // execParamNode is a value the executor sets while running. Values that are
@@ -68,7 +83,7 @@ func (n *paramNode) vec(s *state, _ *Batch, sel []uint16) (*Vec, error) {
 type execParamNode struct {
 	id   int
 	kind sqltypes.Kind
-	out  scratch
+	out  broadcast
 }
 
 // LazyParams is implemented by a SubPlanRunner that computes some execution
@@ -90,9 +105,9 @@ func (n *execParamNode) value(s *state) (sqltypes.Datum, error) {
 func (n *execParamNode) row(s *state, _ []sqltypes.Datum) (sqltypes.Datum, error) {
 	return n.value(s)
 }
-func (n *execParamNode) vec(s *state, _ *Batch, sel []uint16) (*Vec, error) {
+func (n *execParamNode) vec(s *state, _ *Batch, _ []uint16) (*Vec, error) {
 	d, err := n.value(s)
-	return fill(&n.out, n.kind, d, sel), err
+	return n.out.get(n.kind, d), err
 }
 
 // caseValueNode is the value of the enclosing CASE, array coercion or domain check.
