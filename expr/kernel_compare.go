@@ -44,7 +44,11 @@ const (
 )
 
 func addCompare(src string, acc accept, kind compareKind) {
-	addKernel(src, 2, func(_ *compiler, _ *Call, args []node, generic *mapNode) node {
+	repr := [...]sqltypes.Kind{sqltypes.KInt, sqltypes.KFloat, sqltypes.KNumeric, sqltypes.KBytes}[kind]
+	addKernel(src, 2, func(c *compiler, e *Call, args []node, generic *mapNode) node {
+		if c.kind(e.Args[0]) != repr {
+			return nil
+		}
 		n := &compareNode{a: args[0], b: args[1], acc: acc, kind: kind, generic: generic}
 		// A constant on the left changes sides, so that the fast paths see it on the right.
 		if _, ok := n.a.(constant); ok {
