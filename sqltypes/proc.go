@@ -67,9 +67,16 @@ type Call struct {
 	Collation OID
 	// VariadicArray: the last argument is the VARIADIC array itself (called with VARIADIC).
 	VariadicArray bool
+	// Sort is the ORDER BY of an ordered-set aggregate, one key for each
+	// aggregated argument; hypothetical-set aggregates place their direct
+	// arguments by it. Whoever runs the aggregate fills it.
+	Sort []SortKey
 	// Cache is for the implementation (a compiled pattern, say), kept between rows.
 	Cache any
 }
+
+// SortKey is the direction of one ORDER BY key.
+type SortKey struct{ Desc, NullsFirst bool }
 
 // ScalarFunc computes one value. args is only valid during the call.
 type ScalarFunc func(c *Call, args []Datum) (Datum, error)

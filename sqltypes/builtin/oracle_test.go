@@ -133,26 +133,34 @@ func quoted(typ string) string { return `"` + typ + `"` }
 
 func recordOutcome(ctx context.Context, conn *pgconn.PgConn, c oracleCall) string {
 	res := conn.ExecParams(ctx, c.sql(), nil, nil, nil, nil).Read()
+	out := outcomeOf(res)
+	if isSet(c) && !strings.HasPrefix(out, "!") {
+		var rows []string
+		for _, r := range res.Rows {
+			rows = append(rows, field(r[0]))
+		}
+		return fmt.Sprintf("%d[%s]", res.FieldDescriptions[0].DataTypeOID, strings.Join(rows, "␟"))
+	}
+	return out
+}
+
+// outcomeOf renders the first value of a result, or the error.
+func outcomeOf(res *pgconn.Result) string {
 	if res.Err != nil {
 		var e *pgconn.PgError
 		if errors.As(res.Err, &e) {
 			return "!" + e.Code + " " + escapeLine(e.Message)
 		}
-		panic(fmt.Sprintf("%s: %v", c, res.Err))
+		panic(res.Err)
 	}
-	typ := res.FieldDescriptions[0].DataTypeOID
-	var rows []string
-	for _, r := range res.Rows {
-		if r[0] == nil {
-			rows = append(rows, "NULL")
-		} else {
-			rows = append(rows, "="+escapeLine(string(r[0])))
-		}
+	return fmt.Sprintf("%d%s", res.FieldDescriptions[0].DataTypeOID, field(res.Rows[0][0]))
+}
+
+func field(v []byte) string {
+	if v == nil {
+		return "NULL"
 	}
-	if isSet(c) {
-		return fmt.Sprintf("%d[%s]", typ, strings.Join(rows, "␟"))
-	}
-	return fmt.Sprintf("%d%s", typ, rows[0])
+	return "=" + escapeLine(string(v))
 }
 
 func isSet(c oracleCall) bool {

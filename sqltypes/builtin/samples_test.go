@@ -62,9 +62,9 @@ var samples = map[string][]string{
 	"int2vector":     {"1 2"},
 }
 
-// special lists values for functions whose text arguments have a grammar, by
+// grammars lists values for functions whose text arguments have a grammar, by
 // function name and argument number.
-var special = map[string]map[int][]string{
+var grammars = map[string]map[int][]string{
 	"date_part":             {0: dateFields},
 	"extract":               {0: dateFields},
 	"date_trunc":            {0: dateFields, 2: {"UTC", "Europe/Berlin", "nowhere"}},
@@ -192,13 +192,13 @@ func combine(p *sqltypes.Proc, types []string) []oracleCall {
 	total := 1
 	for i, t := range types {
 		values[i] = samples[t]
-		if s := special[p.Name][i]; s != nil && (t == "text" || t == "int4" || t == "_int4" || t == "interval" || t == "float8" || t == "oid" || t == "name" || t == "bytea") {
+		if s := grammars[p.Name][i]; s != nil && (t == "text" || t == "int4" || t == "_int4" || t == "interval" || t == "float8" || t == "oid" || t == "name" || t == "bytea") {
 			values[i] = s
 		}
 		total *= len(values[i])
 	}
 	limit := 14
-	if special[p.Name] != nil {
+	if grammars[p.Name] != nil {
 		limit = 60
 	}
 	h := fnv.New64()
