@@ -1,0 +1,307 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"ostraka/engine/commitlog"
+)
+
+// enqueueTimeout bounds how long an entry waits for raft's main goroutine.
+const enqueueTimeout = 10 * time.Second
+
+// proposal is one payload on its way.
+type proposal struct {
+	term    uint64
+	payload []byte
+	taken   bool        // left the queue; guarded by batcher.mu
+	done    chan result // buffered, answered once
+}
+
+type result struct {
+	pos commitlog.Position
+	err error
+}
+
+// batcher puts all proposals that wait into one entry. While an entry is in
+// flight the next one grows: no timer, and the entry size adapts to the load.
+type batcher struct {
+	entryBytes int
+	queueBytes int
+	slots      chan struct{} // one token per entry in flight
+	// apply hands an entry to raft.
+	apply func(data []byte) hraft.ApplyFuture
+	// leads reports whether proposals of term may be appended now.
+	leads func(term uint64) bool
+
+	mu     sync.Mutex
+	queue  []*proposal
+	bytes  int           // payload bytes in queue
+	room   chan struct{} // closed when bytes has shrunk
+	kick   chan struct{} // buffered 1
+	closed bool
+	stop   chan struct{}
+	gone   chan struct{}  // closed when raft has ended and cannot answer any more
+	loop   sync.WaitGroup // the run goroutine
+	flying sync.WaitGroup // entries in flight
+}
+
+func newBatcher(cfg GroupConfig, apply func([]byte) hraft.ApplyFuture, leads func(uint64) bool) *batcher {
+	b := &batcher{
+		entryBytes: cfg.EntryBytes,
+		queueBytes: cfg.QueueBytes,
+		slots:      make(chan struct{}, cfg.InFlight),
+		apply:      apply,
+		leads:      leads,
+		room:       make(chan struct{}),
+		kick:       make(chan struct{}, 1),
+		stop:       make(chan struct{}),
+		gone:       make(chan struct{}),
+	}
+	b.loop.Add(1)
+	go b.run()
+	return b
+}
+
+var errClosed = errors.New("the group is closed")
+
+// propose queues a payload and waits for its outcome.
+func (b *batcher) propose(ctx context.Context, term uint64, payload []byte) (commitlog.Position, error) {
+	p := &proposal{term: term, payload: payload, done: make(chan result, 1)}
+	if err := b.enqueue(ctx, p); err != nil {
+		return commitlog.Position{}, fmt.Errorf("%w: %w", commitlog.ErrNotAppended, err)
+	}
+	select {
+	case r := <-p.done:
+		return r.pos, r.err
+	case <-b.gone:
+		select {
+		case r := <-p.done:
+			return r.pos, r.err
+		default:
+			return commitlog.Position{}, fmt.Errorf("%w: %w", commitlog.ErrAmbiguous, errClosed)
+		}
+	case <-ctx.Done():
+	}
+	if b.withdraw(p) {
+		return commitlog.Position{}, fmt.Errorf("%w: %w", commitlog.ErrNotAppended, ctx.Err())
+	}
+	select {
+	case r := <-p.done: // known after all
+		return r.pos, r.err
+	default:
+		return commitlog.Position{}, fmt.Errorf("%w: %w", commitlog.ErrAmbiguous, ctx.Err())
+	}
+}
+
+func (b *batcher) enqueue(ctx context.Context, p *proposal) error {
+	for {
+		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			return errClosed
+		}
+		if len(b.queue) == 0 || b.bytes+len(p.payload) <= b.queueBytes {
+			b.queue = append(b.queue, p)
+			b.bytes += len(p.payload)
+			b.mu.Unlock()
+			select {
+			case b.kick <- struct{}{}:
+			default:
+			}
+			return nil
+		}
+		room := b.room
+		b.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-b.stop:
+			return errClosed
+		}
+	}
+}
+
+// withdraw takes p out of the queue if it is still there.
+func (b *batcher) withdraw(p *proposal) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.taken {
+		return false
+	}
+	for i, q := range b.queue {
+		if q == p {
+			b.queue = append(b.queue[:i], b.queue[i+1:]...)
+			b.shrunk(len(p.payload))
+			p.taken = true
+			return true
+		}
+	}
+	return false
+}
+
+// shrunk notes n bytes fewer in the queue. mu is held.
+func (b *batcher) shrunk(n int) {
+	b.bytes -= n
+	close(b.room)
+	b.room = make(chan struct{})
+}
+
+// take removes the next batch from the queue.
+func (b *batcher) take() []*proposal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, bytes := 0, 0
+	for n < len(b.queue) && (n == 0 || bytes+len(b.queue[n].payload) <= b.entryBytes) {
+		b.queue[n].taken = true
+		bytes += len(b.queue[n].payload) + 20
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	batch := append([]*proposal(nil), b.queue[:n]...)
+	rest := copy(b.queue, b.queue[n:])
+	clear(b.queue[rest:])
+	b.queue = b.queue[:rest]
+	var payloads int
+	for _, p := range batch {
+		payloads += len(p.payload)
+	}
+	b.shrunk(payloads)
+	return batch
+}
+
+func (b *batcher) run() {
+	defer b.loop.Done()
+	for {
+		select {
+		case <-b.kick:
+		case <-b.stop:
+			return
+		}
+		for {
+			select {
+			case b.slots <- struct{}{}:
+			case <-b.stop:
+				return
+			}
+			if !b.fly() {
+				<-b.slots
+				break
+			}
+		}
+	}
+}
+
+// fly proposes the next entry; false if nothing waits. The slot is freed when
+// the entry's outcome is known.
+func (b *batcher) fly() bool {
+	var batch []*proposal
+	for len(batch) == 0 {
+		if batch = b.take(); batch == nil {
+			return false
+		}
+		n := 0
+		for _, p := range batch {
+			if b.leads(p.term) {
+				batch[n] = p
+				n++
+			} else {
+				p.done <- result{err: fmt.Errorf("%w: not the leader of term %d any more", commitlog.ErrNotAppended, p.term)}
+			}
+		}
+		batch = batch[:n]
+	}
+	size := 0
+	for _, p := range batch {
+		size += len(p.payload) + 20
+	}
+	data := newBatchEntry(size)
+	for _, p := range batch {
+		data = appendProposal(data, p.term, p.payload)
+	}
+	future := b.apply(data)
+	b.flying.Add(1)
+	go func() {
+		defer b.flying.Done()
+		b.land(batch, future)
+		<-b.slots
+	}()
+	return true
+}
+
+// land waits for an entry's outcome and answers its proposals.
+func (b *batcher) land(batch []*proposal, future hraft.ApplyFuture) {
+	err := mapError(future.Error())
+	var o *outcome
+	if err == nil {
+		var ok bool
+		if o, ok = future.Response().(*outcome); !ok || len(o.errs) != len(batch) {
+			err = fmt.Errorf("%w: %v", commitlog.ErrAmbiguous, errNotApplied)
+		}
+	}
+	for i, p := range batch {
+		r := result{err: err}
+		if err == nil {
+			r.pos = commitlog.Position{Index: future.Index()}
+			if e := o.errs[i]; e != nil {
+				r.err = e
+				if !errors.Is(e, commitlog.ErrRefused) {
+					r.err = fmt.Errorf("%w: %w", commitlog.ErrRefused, e)
+				}
+			}
+		}
+		p.done <- r
+	}
+}
+
+// mapError tells what raft's error says about the entry. Only these three prove
+// that it was not appended; the rest, shutdown and failed writes among them, do not.
+func mapError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, hraft.ErrNotLeader), errors.Is(err, hraft.ErrEnqueueTimeout), errors.Is(err, hraft.ErrLeadershipTransferInProgress):
+		return fmt.Errorf("%w: %w", commitlog.ErrNotAppended, err)
+	default:
+		return fmt.Errorf("%w: %w", commitlog.ErrAmbiguous, err)
+	}
+}
+
+// shut refuses new proposals, answers those that wait, and waits at most patience
+// for entries in flight. raft still runs: it answers them, or loses leadership.
+func (b *batcher) shut(patience time.Duration) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return
+	}
+	b.closed = true
+	queue := b.queue
+	b.queue = nil
+	for _, p := range queue {
+		p.taken = true
+		p.done <- result{err: fmt.Errorf("%w: %w", commitlog.ErrNotAppended, errClosed)}
+	}
+	b.mu.Unlock()
+	close(b.stop)
+	b.loop.Wait()
+	landed := make(chan struct{})
+	go func() {
+		b.flying.Wait()
+		close(landed)
+	}()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-landed:
+	case <-t.C:
+	}
+}

@@ -1,0 +1,143 @@
+package logstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options of Open.
+type Options struct {
+	// FS is the file system; nil means vfs.Default.
+	FS vfs.FS
+	// Logger receives pebble's background errors. nil discards.
+	Logger *slog.Logger
+	// Fatal is called once, with a named error, when the log cannot be written
+	// or read any more. It should end the process: an fsync error cannot be
+	// retried. If it returns, every later write fails.
+	Fatal func(error)
+	// MemTableSize in bytes; 0 means 32 MiB.
+	MemTableSize uint64
+}
+
+// DB is the log database of one node.
+type DB struct {
+	path   string
+	db     *pebble.DB
+	opts   Options
+	failed atomic.Pointer[error]
+}
+
+// Open opens or creates the log database in dir. Only one process (and one DB)
+// may have it open; pebble's lock file sees to that.
+func Open(dir string, opts Options) (*DB, error) {
+	if opts.FS == nil {
+		opts.FS = vfs.Default
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.MemTableSize == 0 {
+		opts.MemTableSize = 32 << 20
+	}
+	d := &DB{path: dir, opts: opts}
+	if err := opts.FS.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("raft log %s: %w", dir, err)
+	}
+	cache := pebble.NewCache(8 << 20)
+	defer cache.Unref()
+	po := &pebble.Options{
+		FS: opts.FS,
+		// Newer than FormatWALSyncChunks: a damaged middle of the WAL is told
+		// apart from a torn tail.
+		FormatMajorVersion:          pebble.FormatNewest,
+		Cache:                       cache,
+		MemTableSize:                opts.MemTableSize,
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       4,
+		MaxOpenFiles:                256,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
+		Logger:                      pebbleLogger{d},
+	}
+	for i := range po.Levels {
+		po.Levels[i].BlockSize = 32 << 10
+		po.Levels[i].Compression = func() *sstable.CompressionProfile { return block.NoCompression }
+	}
+	db, err := pebble.Open(dir, po)
+	if err != nil {
+		return nil, fmt.Errorf("raft log %s: %w", dir, err)
+	}
+	d.db = db
+	if err := d.checkFormat(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return d, nil
+}
+
+// formatVersion of the key layout; raised when an older program could not read it.
+const formatVersion = 1
+
+func (d *DB) checkFormat() error {
+	key := []byte{spaceFormat}
+	v, closer, err := d.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		buf := binary.LittleEndian.AppendUint32(make([]byte, headerLen), formatVersion)
+		seal(key, buf)
+		return d.write(func() error { return d.db.Set(key, buf, pebble.Sync) })
+	}
+	if err != nil {
+		return fmt.Errorf("raft log %s: reading its format: %w", d.path, err)
+	}
+	defer closer.Close()
+	body, err := unseal(key, v)
+	if err != nil || len(body) != 4 {
+		return &CorruptError{Path: d.path, Name: "format", Reason: fmt.Sprint(err)}
+	}
+	if got := binary.LittleEndian.Uint32(body); got != formatVersion {
+		return fmt.Errorf("raft log %s: format %d, this program knows %d", d.path, got, formatVersion)
+	}
+	return nil
+}
+
+// Close closes the database. The stores must not be used any more.
+func (d *DB) Close() error { return d.db.Close() }
+
+// write runs a pebble write. pebble reports a failed WAL write or sync to
+// Logger.Fatalf and then returns nil, so success is only success if nothing
+// has failed since.
+func (d *DB) write(f func() error) error {
+	if err := f(); err != nil {
+		d.fail(fmt.Errorf("raft log %s: write: %w", d.path, err))
+	}
+	if p := d.failed.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// fail records the first fatal error and reports it.
+func (d *DB) fail(err error) {
+	if d.failed.CompareAndSwap(nil, &err) && d.opts.Fatal != nil {
+		d.opts.Fatal(err)
+	}
+}
+
+// pebbleLogger bridges pebble's logger to slog and to Options.Fatal.
+type pebbleLogger struct{ d *DB }
+
+func (l pebbleLogger) Infof(string, ...any) {}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.d.opts.Logger.Warn("raft log database", "path", l.d.path, "error", fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	l.d.fail(fmt.Errorf("raft log %s: %s", l.d.path, fmt.Sprintf(format, args...)))
+}

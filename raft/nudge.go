@@ -1,0 +1,70 @@
+package raft
+
+import (
+	"sync/atomic"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// runNudge tells followers the commit index soon after a commit. By itself an
+// idle leader does so only after Timers.Commit to twice that, and a session that
+// wrote here and reads there would wait. It sends an ordinary empty
+// AppendEntries whose previous entry is the committed one: true content, so
+// legal raft. Under load the next entries carry the commit index anyway.
+func (g *Group) runNudge() {
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	defer timer.Stop()
+	var told uint64
+	for {
+		select {
+		case <-g.committed:
+		case <-g.stop:
+			return
+		}
+		timer.Reset(g.timers.Nudge)
+		select {
+		case <-timer.C:
+		case <-g.stop:
+			return
+		}
+		index := g.raft.CommitIndex()
+		if index == told || g.raft.LastIndex() != index {
+			continue // entries under way will tell
+		}
+		told = index
+		for _, s := range g.servers() {
+			if string(s.ID) != g.self {
+				g.nudge(s)
+			}
+		}
+	}
+}
+
+// nudge tells one follower, unless it is being told.
+func (g *Group) nudge(s hraft.Server) {
+	l := g.lead.get()
+	if !l.IsLeader {
+		return
+	}
+	index := g.raft.CommitIndex()
+	term, ok := g.store.Term(index)
+	if !ok {
+		return
+	}
+	v, _ := g.host.nudging.LoadOrStore(nudgeKey{g.cfg.ID, string(s.ID)}, new(atomic.Bool))
+	busy := v.(*atomic.Bool)
+	if !busy.CompareAndSwap(false, true) {
+		return
+	}
+	g.spawn(func() {
+		defer busy.Store(false)
+		g.trans.Nudge(s.ID, s.Address, l.Term, index, term)
+	})
+}
+
+type nudgeKey struct {
+	group uint32
+	id    string
+}
