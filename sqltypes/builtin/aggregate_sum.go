@@ -244,7 +244,7 @@ func init() {
 		"sum(float4)": func(*Call) AggState { return &floatSum{width: single} },
 		"sum(float8)": func(*Call) AggState { return &floatSum{width: double} },
 		"avg(float4)": average, "avg(float8)": average,
-		"sum(money)": fold(width8.add),
+		"sum(money)": fold(widthMoney.add),
 	}.registerSkipNull()
 	for name, kind := range map[string]struct{ sample, root bool }{
 		"variance": {true, false}, "var_samp": {true, false}, "var_pop": {false, false},

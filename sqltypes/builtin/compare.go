@@ -41,9 +41,6 @@ func compareBpchar(a, b Datum) int {
 	return strings.Compare(strings.TrimRight(a.S, " "), strings.TrimRight(b.S, " "))
 }
 
-// compareWith finds the type's own order, in package sqltypes.
-func compareWith(typ sqltypes.OID) func(a, b Datum) int { return sqltypes.TypeByOID(typ).Compare }
-
 func init() {
 	compareOps("bool*", compareInt, nil)
 	compareOps("oid*", compareInt, nil)

@@ -133,15 +133,17 @@ func quoted(typ string) string { return `"` + typ + `"` }
 
 func recordOutcome(ctx context.Context, conn *pgconn.PgConn, c oracleCall) string {
 	res := conn.ExecParams(ctx, c.sql(), nil, nil, nil, nil).Read()
-	out := outcomeOf(res)
-	if isSet(c) && !strings.HasPrefix(out, "!") {
+	if isSet(c) && res.Err == nil {
 		var rows []string
 		for _, r := range res.Rows {
 			rows = append(rows, field(r[0]))
 		}
+		if len(rows) == 0 {
+			return "0[]"
+		}
 		return fmt.Sprintf("%d[%s]", res.FieldDescriptions[0].DataTypeOID, strings.Join(rows, "␟"))
 	}
-	return out
+	return outcomeOf(res)
 }
 
 // outcomeOf renders the first value of a result, or the error.

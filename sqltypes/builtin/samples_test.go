@@ -184,7 +184,8 @@ var skipped = map[string]bool{
 	"pg_collation_for": true,
 	// Only the sign of these means something.
 	"bttextcmp": true, "btnamecmp": true, "btnametextcmp": true, "bttextnamecmp": true, "bttext_pattern_cmp": true,
-	"btbpchar_pattern_cmp": true, "bpcharcmp": true, "byteacmp": true, "uuid_cmp": true, "btarraycmp": true,
+	"btbpchar_pattern_cmp": true, "bpcharcmp": true, "byteacmp": true, "uuid_cmp": true, "btarraycmp": true, "btoidvectorcmp": true, "network_cmp": true, "bitcmp": true, "varbitcmp": true,
+	"current_schemas": true, // the session's
 }
 
 func combine(p *sqltypes.Proc, types []string) []oracleCall {
