@@ -1,5 +1,5 @@
 // Command gen writes oids_gen.go and types_gen.go: the facts of pg_type in the
-// pg_catalog schema, asked of a running PostgreSQL 15.
+// pg_catalog schema, and timezones_gen.go, asked of a running PostgreSQL 15.
 //
 //	go run ./sqltypes/internal/gen -dsn postgres://… -out sqltypes
 package main
@@ -38,6 +38,7 @@ order by t.oid`
 func main() {
 	dsn := flag.String("dsn", os.Getenv("PGDSN"), "PostgreSQL 15 to ask")
 	out := flag.String("out", ".", "directory of package sqltypes")
+	set := flag.String("timezoneset", "", "PostgreSQL's timezonesets/Default; empty: leave timezones_gen.go alone")
 	flag.Parse()
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, *dsn)
@@ -77,6 +78,9 @@ func main() {
 	types.WriteString("}\n")
 	write(filepath.Join(*out, "oids_gen.go"), oids.Bytes())
 	write(filepath.Join(*out, "types_gen.go"), types.Bytes())
+	if *set != "" {
+		writeTimezones(ctx, conn, *set, *out)
+	}
 	log.Printf("%d types", n)
 }
 
