@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ostraka/engine/catalog"
@@ -62,7 +63,19 @@ type View interface {
 type RowRef struct {
 	Key string
 	Xid uint64 // xmin
+	// Seq tells versions that the transaction itself wrote apart; 0 for committed rows.
+	Seq uint32
 }
+
+// ErrNotLeader is wrapped by errors that say a transaction cannot begin, or go
+// on, because this node does not lead the shard.
+var ErrNotLeader = errors.New("engine: not the leader of the shard")
+
+// ErrStale is wrapped by errors of writes and locks that were asked for with a
+// descriptor which a concurrent DDL has replaced. Nothing was written; when the
+// statement has had no effect yet, it can be planned again (after StartStatement).
+// Towards the client such an error is a 40001.
+var ErrStale = errors.New("engine: relation has changed")
 
 // System columns that a scan can be asked for as negative attribute numbers
 // (PostgreSQL's: ctid -1, xmin -2, cmin -3, xmax -4, cmax -5, tableoid -6).

@@ -18,18 +18,13 @@ type Catalog struct {
 	relations  table[*Relation]
 	indexes    table[indexRef]
 	types      table[*UserType]
-	functions  map[OID]*Function
-	funcNames  map[nameKey][]*Function
+	functions  cow[oidKey, *Function]
+	funcNames  cow[nameKey, []*Function]
 	roles      table[*Role]
 	databases  table[*Database]
 	defaultACL []*DefaultACL
-	stats      map[OID]*TableStats
-	built      map[OID]*sqltypes.Type // runtime types made from UserTypes
-}
-
-type nameKey struct {
-	schema OID
-	name   string
+	stats      cow[oidKey, *TableStats]
+	built      *typeCache
 }
 
 type indexRef struct {
@@ -39,12 +34,12 @@ type indexRef struct {
 
 // table is a set of descriptors by OID and by (schema, name).
 type table[T any] struct {
-	byOID  map[OID]T
-	byName map[nameKey]T
+	byOID  cow[oidKey, T]
+	byName cow[nameKey, T]
 }
 
-func (t table[T]) oid(oid OID) T                  { return t.byOID[oid] }
-func (t table[T]) name(schema OID, name string) T { return t.byName[nameKey{schema, name}] }
+func (t table[T]) oid(oid OID) T                  { return t.byOID.get(oidKey(oid)) }
+func (t table[T]) name(schema OID, name string) T { return t.byName.get(nameKey{schema, name}) }
 
 // SchemaByName returns nil when there is none.
 func (c *Catalog) SchemaByName(name string) *Schema { return c.schemas.name(0, name) }
@@ -73,14 +68,17 @@ func (c *Catalog) UserType(oid OID) *UserType                   { return c.types
 
 // Type returns the runtime type: built-in or made from a user type; nil if unknown.
 func (c *Catalog) Type(oid OID) *sqltypes.Type {
-	return c.built[oid]
+	if t := builtinType(oid); t != nil {
+		return t
+	}
+	return c.built.get(c, oid)
 }
 
 // FunctionsByName lists the user functions of that name in a schema.
 func (c *Catalog) FunctionsByName(schema OID, name string) []*Function {
-	return c.funcNames[nameKey{schema, name}]
+	return c.funcNames.get(nameKey{schema, name})
 }
-func (c *Catalog) Function(oid OID) *Function { return c.functions[oid] }
+func (c *Catalog) Function(oid OID) *Function { return c.functions.get(oidKey(oid)) }
 
 func (c *Catalog) RoleByName(name string) *Role         { return c.roles.name(0, name) }
 func (c *Catalog) Role(oid OID) *Role                   { return c.roles.oid(oid) }
@@ -88,23 +86,15 @@ func (c *Catalog) DatabaseByName(name string) *Database { return c.databases.nam
 func (c *Catalog) Database(oid OID) *Database           { return c.databases.oid(oid) }
 
 // Stats returns ANALYZE's results, nil when there are none.
-func (c *Catalog) Stats(rel OID) *TableStats { return c.stats[rel] }
+func (c *Catalog) Stats(rel OID) *TableStats { return c.stats.get(oidKey(rel)) }
 
 // DefaultACLs lists ALTER DEFAULT PRIVILEGES entries.
 func (c *Catalog) DefaultACLs() []*DefaultACL { return c.defaultACL }
 
 // The All functions call f for every descriptor, in no particular order, until f returns false.
-func (c *Catalog) AllSchemas(f func(*Schema) bool)     { all(c.schemas.byOID, f) }
-func (c *Catalog) AllRelations(f func(*Relation) bool) { all(c.relations.byOID, f) }
-func (c *Catalog) AllTypes(f func(*UserType) bool)     { all(c.types.byOID, f) }
-func (c *Catalog) AllFunctions(f func(*Function) bool) { all(c.functions, f) }
-func (c *Catalog) AllRoles(f func(*Role) bool)         { all(c.roles.byOID, f) }
-func (c *Catalog) AllDatabases(f func(*Database) bool) { all(c.databases.byOID, f) }
-
-func all[T any](m map[OID]T, f func(T) bool) {
-	for _, v := range m {
-		if !f(v) {
-			return
-		}
-	}
-}
+func (c *Catalog) AllSchemas(f func(*Schema) bool)     { c.schemas.byOID.all(f) }
+func (c *Catalog) AllRelations(f func(*Relation) bool) { c.relations.byOID.all(f) }
+func (c *Catalog) AllTypes(f func(*UserType) bool)     { c.types.byOID.all(f) }
+func (c *Catalog) AllFunctions(f func(*Function) bool) { c.functions.all(f) }
+func (c *Catalog) AllRoles(f func(*Role) bool)         { c.roles.byOID.all(f) }
+func (c *Catalog) AllDatabases(f func(*Database) bool) { c.databases.byOID.all(f) }

@@ -51,6 +51,8 @@ type Relation struct {
 	Sequence    *Sequence
 	// TimeSeries: rows live in this node's tsdb, not in the shard.
 	TimeSeries bool
+
+	phys *physical // what the store derived from the descriptor; see Physical
 }
 
 type ViewOptions struct {
@@ -58,8 +60,13 @@ type ViewOptions struct {
 	SecurityBarrier bool
 }
 
-// Layout lists attribute numbers in physical order.
-type Layout struct{ Attrs []int16 }
+// Layout lists attribute numbers in physical order and, for each, the class of
+// its physical form (layout.go). The engine keeps Layouts: what a caller of
+// PutRelation puts there is not looked at.
+type Layout struct {
+	Attrs   []int16
+	Classes []byte
+}
 
 // Column is an attribute (pg_attribute).
 type Column struct {

@@ -1,0 +1,244 @@
+package shard
+
+import (
+	"context"
+	"sort"
+
+	"ostraka/engine/commitlog"
+	"ostraka/engine/effects"
+	"ostraka/engine/storage"
+	"ostraka/engine/txn"
+	"ostraka/sqltypes/pgerror"
+)
+
+// emptyBuffer is what a statement sees of a transaction without earlier writes. Never written.
+var emptyBuffer = new(txn.Buffer)
+
+// hasEffects reports whether there is anything to commit.
+func (t *Txn) hasEffects() bool {
+	return t.writes.Len() > 0 || len(t.ddl) > 0 || len(t.dropped) > 0 || len(t.notes) > 0 || len(t.seqs) > 0
+}
+
+// Commit implements engine.Txn.
+func (t *Txn) Commit(ctx context.Context) (commitlog.Position, error) {
+	if t.done {
+		return commitlog.Position{}, errFinished()
+	}
+	if !t.hasEffects() {
+		pos := t.s.Applied()
+		if t.snap != nil {
+			pos = t.st.applied.Position
+		}
+		// A reader holds locks nobody must have lost.
+		if t.term != nil && t.term.ended.Load() && t.owner.Mark() > 0 {
+			t.finish()
+			return commitlog.Position{}, errTermOver()
+		}
+		t.finish()
+		return pos, nil
+	}
+	pos, err := t.commit(ctx)
+	if err == nil || !t.done {
+		t.finish()
+	}
+	return pos, err
+}
+
+func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
+	if err := t.writable(); err != nil {
+		return pos, err
+	}
+	if _, err := t.Xid(ctx); err != nil {
+		return pos, err
+	}
+	payload, err := t.encode(ctx)
+	if err != nil {
+		return pos, err
+	}
+	var reg *txn.Commit
+	if t.reads != nil && t.writes.Len() > 0 {
+		if reg, err = t.validate(ctx); err != nil {
+			return pos, err
+		}
+	}
+	pos, err = t.s.Log().Propose(ctx, t.term.id, payload)
+	if reg != nil {
+		t.term.ssi.Resolve(reg, pos, err == nil, err == nil || !ambiguous(err))
+	}
+	if err == nil {
+		for _, m := range t.moves {
+			t.term.locks.Moved(m.from, m.xid, m.to, t.xid.Load())
+		}
+		return pos, nil
+	}
+	if ambiguous(err) {
+		t.keepLocks()
+	}
+	return commitlog.Position{}, proposeError(ctx, err)
+}
+
+// keepLocks ends the transaction but leaves its locks until its entry shows up
+// in the log, or the term ends and takes the lock table with it.
+func (t *Txn) keepLocks() {
+	t.end()
+	term := t.term
+	t.s.apply.await(t.xid.Load(), func() { term.locks.ReleaseTo(&t.owner, 0) })
+}
+
+// validate registers a serializable commit, waiting for others it depends on.
+func (t *Txn) validate(ctx context.Context) (*txn.Commit, error) {
+	keys := make([]string, 0, t.writes.Len())
+	t.writes.Ascend(func(key string, _ txn.Write) bool {
+		keys = append(keys, key)
+		return true
+	})
+	sort.Strings(keys)
+	for {
+		reg, wait, ok := t.term.ssi.Register(t.readSet, t.st.applied.Position, keys)
+		switch {
+		case !ok:
+			return nil, errDependencies()
+		case wait == nil:
+			return reg, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-t.term.over:
+			return nil, errTermOver()
+		}
+	}
+}
+
+// encode makes the commit entry, staging what is too large for one.
+func (t *Txn) encode(ctx context.Context) ([]byte, error) {
+	if t.writes.Bytes() > int64(t.s.opts.StageThreshold) {
+		return t.encodeStaged(ctx)
+	}
+	w := effects.NewWriter(make([]byte, 0, t.writes.Bytes()+256), t.xid.Load())
+	if err := t.encodeRest(w); err != nil {
+		return nil, err
+	}
+	skip := t.skipper()
+	t.writes.Ascend(func(key string, x txn.Write) bool {
+		if !skip(key) {
+			encodeWrite(w, key, x)
+		}
+		return true
+	})
+	t.encodeDrops(w)
+	return w.Bytes(), nil
+}
+
+func encodeWrite(w *effects.Writer, key string, x txn.Write) {
+	if x.Val == nil {
+		w.Delete(key)
+	} else {
+		w.Put(key, x.Val)
+	}
+}
+
+// skipper tells writes under storage ids that the transaction drops.
+func (t *Txn) skipper() func(key string) bool {
+	if len(t.dropped) == 0 {
+		return func(string) bool { return false }
+	}
+	dropped := map[string]bool{}
+	for _, id := range t.dropped {
+		dropped[string(storage.AppendDataPrefix(nil, id))] = true
+	}
+	return func(key string) bool { return dropped[key[:dataPrefixLen(key)]] }
+}
+
+// encodeRest adds everything but rows and index entries.
+func (t *Txn) encodeRest(w *effects.Writer) error {
+	if len(t.ddl) > 0 {
+		w.Counter(storage.CounterOID, t.term.oid.Load())
+		w.Counter(storage.CounterStorage, t.term.storageID.Load())
+		for i := range t.ddl {
+			desc, err := t.ddl[i].EncodeDescriptor()
+			if err != nil {
+				return err
+			}
+			w.Descriptor(t.ddl[i].Key(), desc)
+		}
+	}
+	for id, p := range t.seqs {
+		w.Sequence(id, p.state)
+	}
+	for _, n := range t.notes {
+		w.Notify(t.opts.Database, t.opts.PID, n.channel, n.payload)
+	}
+	return nil
+}
+
+func (t *Txn) encodeDrops(w *effects.Writer) {
+	for _, id := range t.dropped {
+		lo, hi := storage.DataRange(id)
+		w.DeleteRange(lo, hi)
+	}
+}
+
+// encodeStaged proposes the writes in chunks under a private prefix and makes the
+// entry that puts them in place. If anything fails before that entry, the chunks
+// are dropped again.
+func (t *Txn) encodeStaged(ctx context.Context) (payload []byte, err error) {
+	xid, chunk := t.xid.Load(), uint32(0)
+	limit := t.s.opts.StageThreshold
+	var ops effects.Writer
+	ops.StartChunk(make([]byte, 0, limit))
+	flush := func() {
+		if err != nil || ops.Len() == 0 {
+			return
+		}
+		w := effects.NewWriter(make([]byte, 0, ops.Len()+32), xid)
+		w.Stage(chunk, ops.Bytes())
+		chunk++
+		if _, perr := t.s.Log().Propose(ctx, t.term.id, w.Bytes()); perr != nil {
+			err = proposeError(ctx, perr)
+			if ambiguous(perr) { // nothing is visible: the transaction has failed
+				err = pgerror.Wrap(perr, pgerror.TRSerializationFailure, "could not write the changes of a large transaction to the log")
+			}
+		}
+		ops.StartChunk(ops.Bytes())
+	}
+	skip := t.skipper()
+	t.writes.Ascend(func(key string, x txn.Write) bool {
+		if skip(key) {
+			return true
+		}
+		if n := len(key) + len(x.Val) + 16; ops.Len()+n > limit {
+			flush()
+		}
+		encodeWrite(&ops, key, x)
+		return err == nil
+	})
+	flush()
+	if err == nil {
+		w := effects.NewWriter(nil, xid)
+		if err = t.encodeRest(w); err == nil {
+			w.UseStaged(chunk)
+			t.encodeDrops(w)
+			return w.Bytes(), nil
+		}
+	}
+	t.dropStaged(xid)
+	return nil, err
+}
+
+// dropStaged removes the chunks of a transaction that failed.
+func (t *Txn) dropStaged(xid uint64) {
+	s, term := t.s, t.term
+	s.background(func() {
+		w := effects.NewWriter(nil, 0)
+		w.DropStaged(xid)
+		if _, err := s.Log().Propose(s.stop, term.id, w.Bytes()); err != nil {
+			s.log.Warn("dropping staged changes; the next term will", "xid", xid, "error", err)
+		}
+	})
+}
+
+// newOID and newStorageID are replicated by the entry that uses them.
+func (t *Txn) newOID() uint64       { return t.term.oid.Add(1) }
+func (t *Txn) newStorageID() uint64 { return t.term.storageID.Add(1) }

@@ -1,0 +1,230 @@
+package shard
+
+import (
+	"context"
+	"errors"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/engine/storage"
+	"ostraka/engine/txn"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+func (t *Txn) lockWait(p engine.WaitPolicy) txn.Wait {
+	return txn.Wait{No: p != engine.WaitBlock, Timeout: t.opts.LockTimeout}
+}
+
+// lockKey locks a row's or an index entry's key.
+func (t *Txn) lockKey(ctx context.Context, key string, mode engine.RowLock) error {
+	return lockError(t.term.locks.Acquire(ctx, &t.owner, txn.ClassRow, key, uint8(mode), t.lockWait(engine.WaitBlock)))
+}
+
+// LockRelation implements engine.Txn.
+func (t *Txn) LockRelation(ctx context.Context, rel sqltypes.OID, mode engine.RelLock, wait engine.WaitPolicy) error {
+	if err := t.live(); err != nil {
+		return err
+	}
+	if t.term == nil {
+		if mode <= engine.AccessShare {
+			return nil // snapshots need no lock
+		}
+		return errReadOnly()
+	}
+	key := txn.RelationKey(uint32(t.opts.Database), uint32(rel))
+	err := t.term.locks.Acquire(ctx, &t.owner, txn.ClassRelation, key, uint8(mode), t.lockWait(wait))
+	if errors.Is(err, txn.ErrNotAvailable) {
+		name := ""
+		if r := t.s.Catalog(t.opts.Database).Relation(rel); r != nil {
+			name = r.Name
+		}
+		return pgerror.New(pgerror.LockNotAvailable, "could not obtain lock on relation %q", name)
+	}
+	return lockError(err)
+}
+
+// table prepares a relation for locking or writing rows: it takes a relation lock
+// of at least the mode and refuses a descriptor that is no longer the newest.
+func (t *Txn) table(ctx context.Context, rel *catalog.Relation, mode engine.RelLock) (*storage.Table, error) {
+	if err := t.writable(); err != nil {
+		return nil, err
+	}
+	if c := t.rels[rel.OID]; c != nil && c.rel == rel && c.mode >= mode {
+		return c.tbl, nil
+	}
+	key := txn.RelationKey(uint32(t.opts.Database), uint32(rel.OID))
+	if err := t.term.locks.Acquire(ctx, &t.owner, txn.ClassRelation, key, uint8(mode), t.lockWait(engine.WaitBlock)); err != nil {
+		return nil, lockError(err)
+	}
+	// With the lock held no DDL on the relation can commit any more.
+	newest := t.s.Catalog(t.opts.Database)
+	if newest == nil {
+		return nil, errNoDatabase()
+	}
+	if newest != t.cat && newest.Relation(rel.OID) != rel && !t.ownDDL(rel) {
+		return nil, errStale(rel.Name)
+	}
+	cat := newest
+	if t.cat != nil {
+		cat = t.cat
+	}
+	tbl, err := storage.TableOf(cat, rel)
+	if err != nil {
+		return nil, err
+	}
+	if t.rels == nil {
+		t.rels = map[sqltypes.OID]*checkedRel{}
+	}
+	alone := newest.Relation(rel.OID) == nil || t.term.locks.Holds(&t.owner, txn.ClassRelation, key, uint8(engine.AccessExclusive))
+	t.rels[rel.OID] = &checkedRel{rel, tbl, mode, alone}
+	return tbl, nil
+}
+
+// ownDDL reports whether the descriptor is one this transaction made.
+func (t *Txn) ownDDL(rel *catalog.Relation) bool {
+	for i := range t.ddl {
+		if t.ddl[i].Kind == catalog.ObjRelation && t.ddl[i].OID == rel.OID || t.ddl[i].Kind == catalog.ObjType {
+			return true
+		}
+	}
+	return false
+}
+
+// LockRow implements engine.Txn.
+func (t *Txn) LockRow(ctx context.Context, rel *catalog.Relation, ref *engine.RowRef, mode engine.RowLock, wait engine.WaitPolicy, row []sqltypes.Datum) (engine.LockOutcome, error) {
+	tbl, err := t.table(ctx, rel, engine.RowShare)
+	if err != nil {
+		return 0, err
+	}
+	mark := t.owner.Mark()
+	moved := false
+	for {
+		err := t.term.locks.Acquire(ctx, &t.owner, txn.ClassRow, ref.Key, uint8(mode), t.lockWait(wait))
+		if errors.Is(err, txn.ErrNotAvailable) {
+			if wait == engine.WaitSkip {
+				return engine.Skipped, nil
+			}
+			return 0, pgerror.New(pgerror.LockNotAvailable, "could not obtain lock on row in relation %q", rel.Name)
+		}
+		if err != nil {
+			return 0, lockError(err)
+		}
+		if w, own := t.writes.Get(ref.Key); own {
+			if w.Seq == ref.Seq {
+				return engine.Locked, nil
+			}
+			return engine.OwnWrite, nil
+		}
+		out, again, err := t.compare(tbl, ref, row, &moved)
+		if err != nil || again {
+			if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if out == engine.Gone {
+			t.term.locks.ReleaseTo(&t.owner, mark)
+		}
+		return out, nil
+	}
+}
+
+// compare reads the newest committed version of a locked row. again: it moved to
+// another key, which ref now has.
+func (t *Txn) compare(tbl *storage.Table, ref *engine.RowRef, row []sqltypes.Datum, moved *bool) (out engine.LockOutcome, again bool, err error) {
+	st := t.s.cur.Load()
+	if !st.db.Acquire() {
+		return 0, false, errSnapshotTooOld()
+	}
+	defer func() { err = firstError(err, st.db.Release()) }()
+	var r reading
+	found, err := r.newest(st.db, nil, ref.Key)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { err = firstError(err, r.close()) }()
+	var xid uint64
+	if found {
+		if xid, err = storage.XidOf(r.val); err != nil {
+			return 0, false, err
+		}
+		if xid == ref.Xid && !*moved {
+			return engine.Locked, false, nil
+		}
+	}
+	if t.opts.Isolation != engine.ReadCommitted {
+		if to, _ := t.term.locks.MovedTo(ref.Key, ref.Xid); !found && to == "" {
+			return 0, false, errConcurrentDelete()
+		}
+		return 0, false, errConcurrentUpdate()
+	}
+	if xid != ref.Xid {
+		if to, by := t.term.locks.MovedTo(ref.Key, ref.Xid); to != "" {
+			*ref = engine.RowRef{Key: to, Xid: by}
+			*moved = true
+			return 0, true, nil
+		}
+	}
+	if !found {
+		return engine.Gone, false, nil
+	}
+	if row != nil {
+		if err := tbl.DecodeRow([]byte(ref.Key), r.val, nil, row); err != nil {
+			return 0, false, err
+		}
+	}
+	ref.Xid, ref.Seq = xid, 0
+	return engine.Changed, false, nil
+}
+
+// LookupNewest implements engine.Txn.
+func (t *Txn) LookupNewest(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, mode engine.RowLock, row []sqltypes.Datum) (ref engine.RowRef, found bool, err error) {
+	tbl, err := t.table(ctx, rel, engine.RowShare)
+	if err != nil {
+		return ref, false, err
+	}
+	x, err := keyIndex(tbl, ix, key)
+	if err != nil {
+		return ref, false, err
+	}
+	if !x.Clustered && !x.Exclusive(key) {
+		return ref, false, nil
+	}
+	k := string(x.AppendKey(nil, key))
+	if err := t.lockKey(ctx, k, mode); err != nil {
+		return ref, false, err
+	}
+	if t.reads != nil {
+		t.reads.Point(k)
+	}
+	st := t.s.cur.Load()
+	if !st.db.Acquire() {
+		return ref, false, errSnapshotTooOld()
+	}
+	defer func() { err = firstError(err, st.db.Release()) }()
+	return t.readNewest(st.db, tbl, x, k, row)
+}
+
+// readNewest reads the row that a locked unique key leads to.
+func (t *Txn) readNewest(db *storage.DB, tbl *storage.Table, x *storage.Index, k string, row []sqltypes.Datum) (ref engine.RowRef, found bool, err error) {
+	var r reading
+	if found, err = r.newest(db, &t.writes, k); err != nil || !found {
+		return ref, false, err
+	}
+	if !x.Clustered {
+		rk, err := tbl.RowKeyOfEntry(nil, []byte(k), r.val)
+		if err := firstError(err, r.close()); err != nil {
+			return ref, false, err
+		}
+		k = string(rk)
+		if found, err = r.newest(db, &t.writes, k); err != nil || !found {
+			return ref, false, err
+		}
+	}
+	ref.Key, ref.Seq = k, r.seq
+	if ref.Xid, err = storage.XidOf(r.val); err == nil && row != nil {
+		err = tbl.DecodeRow([]byte(k), r.val, nil, row)
+	}
+	return ref, true, firstError(err, r.close())
+}

@@ -1,0 +1,387 @@
+package shard
+
+import (
+	"context"
+	"unsafe"
+
+	"ostraka/engine"
+	"ostraka/engine/storage"
+	"ostraka/engine/txn"
+	"ostraka/expr"
+	"ostraka/sqltypes/pgerror"
+)
+
+// scanner implements engine.Scanner: it merges a snapshot's keys with a
+// transaction's own writes and decodes rows into vectors.
+type scanner struct {
+	ctx   context.Context
+	st    *state
+	tbl   *storage.Table
+	ix    *storage.Index // nil: the table's own keys
+	spec  engine.ScanSpec
+	spans []byteSpan
+	span  int // the next one to open
+
+	it  *storage.Iter // over the keys scanned
+	buf *txn.Buffer   // own writes, nil if none
+	cur *txn.Cursor   // over buf in the current span
+	// rows fetches the rows of index entries; snap is closed with the scanner.
+	rows *storage.Iter
+	snap *storage.Snapshot
+
+	dec     *storage.VecDecoder
+	refs    []engine.RowRef
+	keys    []byte // arena of RowRef keys
+	rowKey  []byte
+	reads   *txn.ReadSet
+	started bool // the iterator is at an entry that was delivered
+	done    bool
+	size    int
+}
+
+type byteSpan struct{ lo, hi []byte }
+
+// First batches are small: most scans are.
+const (
+	firstBatch  = 32
+	secondBatch = 256
+)
+
+// Scan implements engine.View.
+func (v *view) Scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, error) {
+	if err := v.alive(); err != nil {
+		return nil, err
+	}
+	var buf *txn.Buffer
+	if v.buf != nil && v.buf.Len() > 0 {
+		buf = v.buf.Copy()
+	}
+	return newScanner(ctx, v, buf, spec)
+}
+
+func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanSpec) (*scanner, error) {
+	tbl, err := storage.TableOf(v.cat, spec.Rel)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{ctx: ctx, st: v.st, tbl: tbl, spec: spec, buf: buf, reads: v.reads}
+	if spec.Index != nil && !spec.Index.Clustered {
+		if s.ix = tbl.IndexOf(spec.Index); s.ix == nil {
+			return nil, pgerror.New(pgerror.InternalError, "relation %q has no index %q", spec.Rel.Name, spec.Index.Name)
+		}
+	}
+	if s.spans, err = byteSpans(tbl, s.ix, spec.Spans); err != nil {
+		return nil, err
+	}
+	switch {
+	case spec.RowHint > 0:
+		s.size = min(max(spec.RowHint, 1), expr.BatchSize)
+	case spec.Spans == nil:
+		s.size = expr.BatchSize
+	default:
+		s.size = firstBatch
+	}
+	if s.dec, err = tbl.NewVecDecoder(spec.Cols, s.size); err != nil {
+		return nil, err
+	}
+	if !v.st.db.Acquire() {
+		return nil, errSnapshotTooOld()
+	}
+	if len(s.spans) > 0 {
+		lo, hi := s.spans[0].lo, s.spans[len(s.spans)-1].hi
+		if s.it, err = storage.NewSnapshotIter(ctx, v.snap, lo, hi); err == nil && s.ix != nil {
+			lo, hi := storage.DataRange(spec.Rel.StorageID)
+			s.rows, err = storage.NewSnapshotIter(ctx, v.snap, lo, hi)
+		}
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	if s.reads != nil {
+		for _, sp := range s.spans {
+			s.reads.Range(string(sp.lo), string(sp.hi))
+		}
+	}
+	return s, nil
+}
+
+// byteSpans turns value spans into key ranges.
+func byteSpans(tbl *storage.Table, ix *storage.Index, spans []engine.Span) ([]byteSpan, error) {
+	x := ix
+	if x == nil {
+		x = tbl.Key
+	}
+	id := tbl.Rel.StorageID
+	if ix != nil {
+		id = ix.Ix.StorageID
+	}
+	lo, hi := storage.DataRange(id)
+	if spans == nil {
+		return []byteSpan{{lo, hi}}, nil
+	}
+	if x == nil {
+		return nil, pgerror.New(pgerror.InternalError, "spans over relation %q, which has no key", tbl.Rel.Name)
+	}
+	out := make([]byteSpan, 0, len(spans))
+	for i := range spans {
+		sp := &spans[i]
+		if len(sp.Lo) > x.NumCols() || len(sp.Hi) > x.NumCols() {
+			return nil, pgerror.New(pgerror.InternalError, "span of too many columns for index %q", x.Ix.Name)
+		}
+		b := byteSpan{lo, hi}
+		if len(sp.Lo) > 0 {
+			b.lo = x.AppendKey(nil, sp.Lo)
+			if !sp.LoInc {
+				b.lo = storage.PrefixEnd(b.lo)
+			}
+		}
+		if len(sp.Hi) > 0 {
+			b.hi = x.AppendKey(nil, sp.Hi)
+			if sp.HiInc {
+				b.hi = storage.PrefixEnd(b.hi)
+			}
+		}
+		if string(b.lo) < string(b.hi) {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+func (s *scanner) Refs() []engine.RowRef { return s.refs }
+
+func (s *scanner) Close() {
+	if s.st == nil {
+		return
+	}
+	if s.it != nil {
+		_ = s.it.Close() // errors were seen by Next
+	}
+	if s.rows != nil {
+		_ = s.rows.Close()
+	}
+	if s.snap != nil {
+		_ = s.snap.Close()
+	}
+	_ = s.st.db.Release()
+	s.st, s.it, s.rows, s.snap, s.done = nil, nil, nil, nil, true
+}
+
+// Next implements engine.Scanner.
+func (s *scanner) Next(b *expr.Batch) (int, error) {
+	if s.st == nil || s.done {
+		b.N, b.Sel, b.Cols = 0, nil, nil
+		return 0, nil
+	}
+	if err := s.ctx.Err(); err != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	if s.st.db.Retired() {
+		return 0, errSnapshotTooOld()
+	}
+	if s.started {
+		if err := s.grow(); err != nil {
+			return 0, err
+		}
+	}
+	s.dec.Reset()
+	s.refs = s.refs[:0]
+	n, err := s.fill()
+	if err != nil {
+		return 0, err
+	}
+	s.started = true
+	b.N, b.Sel, b.Cols = n, nil, s.dec.Finish()
+	return n, nil
+}
+
+// grow makes later batches bigger than the first.
+func (s *scanner) grow() error {
+	next := s.size
+	switch {
+	case s.size < secondBatch:
+		next = secondBatch
+	case s.size < expr.BatchSize:
+		next = expr.BatchSize
+	default:
+		return nil
+	}
+	dec, err := s.tbl.NewVecDecoder(s.spec.Cols, next)
+	if err != nil {
+		return err
+	}
+	s.dec, s.size = dec, next
+	return nil
+}
+
+// openSpan positions the iterator and the cursor at the start of the next span.
+func (s *scanner) openSpan() bool {
+	if s.span >= len(s.spans) {
+		return false
+	}
+	sp := s.spans[s.span]
+	if s.spec.Reverse {
+		sp = s.spans[len(s.spans)-1-s.span]
+	}
+	s.span++
+	if len(s.spans) > 1 {
+		s.it.SetBounds(sp.lo, sp.hi)
+	}
+	if s.spec.Reverse {
+		s.it.Last()
+	} else {
+		s.it.First()
+	}
+	if s.buf != nil {
+		s.cur = s.buf.Cursor(string(sp.lo), string(sp.hi), s.spec.Reverse)
+	}
+	return true
+}
+
+func (s *scanner) step() {
+	if s.spec.Reverse {
+		s.it.Prev()
+	} else {
+		s.it.Next()
+	}
+}
+
+// fill decodes up to size rows.
+func (s *scanner) fill() (n int, err error) {
+	if !s.started && !s.openSpan() {
+		s.done = true
+		return 0, nil
+	}
+	for n < s.size {
+		if s.cur != nil && s.cur.Valid() {
+			more, err := s.merged(n)
+			if err != nil {
+				return n, err
+			}
+			n += more
+			continue
+		}
+		if !s.it.Valid() {
+			if err := s.it.Error(); err != nil {
+				return n, s.fault(err)
+			}
+			if !s.openSpan() {
+				s.done = true
+				return n, nil
+			}
+			continue
+		}
+		val, err := s.it.ValueAndErr()
+		if err != nil {
+			return n, s.fault(err)
+		}
+		if err := s.emit(n, s.it.Key(), val, 0); err != nil {
+			return n, err
+		}
+		n++
+		s.step()
+	}
+	return n, nil
+}
+
+func (s *scanner) fault(err error) error {
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	return err
+}
+
+// merged delivers the next of the snapshot's and the own keys, 0 or 1 rows.
+func (s *scanner) merged(n int) (int, error) {
+	key := s.cur.Key()
+	if s.it.Valid() {
+		k := s.it.Key()
+		switch {
+		case string(k) == key:
+			s.step() // the own write replaces it
+		case string(k) < key != s.spec.Reverse:
+			val, err := s.it.ValueAndErr()
+			if err != nil {
+				return 0, s.fault(err)
+			}
+			if err := s.emit(n, k, val, 0); err != nil {
+				return 0, err
+			}
+			s.step()
+			return 1, nil
+		}
+	} else if err := s.it.Error(); err != nil {
+		return 0, s.fault(err)
+	}
+	w := s.cur.Write()
+	s.cur.Next()
+	if w.Val == nil {
+		return 0, nil
+	}
+	if err := s.emit(n, unsafe.Slice(unsafe.StringData(key), len(key)), w.Val, w.Seq); err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// emit decodes the row of a key of the table or an entry of the index.
+func (s *scanner) emit(n int, key, val []byte, seq uint32) error {
+	if s.ix != nil {
+		var err error
+		if s.rowKey, err = s.tbl.RowKeyOfEntry(s.rowKey[:0], key, val); err != nil {
+			return err
+		}
+		key = s.rowKey
+		if val, seq, err = s.fetch(key); err != nil {
+			return err
+		}
+	}
+	if err := s.dec.Row(key, val, n); err != nil {
+		return err
+	}
+	if s.spec.Refs {
+		xid, err := storage.XidOf(val)
+		if err != nil {
+			return err
+		}
+		s.refs = append(s.refs, engine.RowRef{Key: s.keep(key), Xid: xid, Seq: seq})
+	}
+	return nil
+}
+
+// fetch reads the row that an index entry points to.
+func (s *scanner) fetch(key []byte) ([]byte, uint32, error) {
+	if s.reads != nil {
+		s.reads.Point(string(key))
+	}
+	if s.buf != nil {
+		if w, ok := s.buf.Get(unsafe.String(unsafe.SliceData(key), len(key))); ok {
+			if w.Val == nil {
+				return nil, 0, pgerror.New(pgerror.IndexCorrupted, "index %q points to a deleted row", s.ix.Ix.Name)
+			}
+			return w.Val, w.Seq, nil
+		}
+	}
+	if !s.rows.SeekGE(key) || string(s.rows.Key()) != string(key) {
+		if err := s.rows.Error(); err != nil {
+			return nil, 0, s.fault(err)
+		}
+		return nil, 0, pgerror.New(pgerror.IndexCorrupted, "index %q points to a row that does not exist", s.ix.Ix.Name)
+	}
+	val, err := s.rows.ValueAndErr()
+	if err != nil {
+		return nil, 0, s.fault(err)
+	}
+	return val, 0, nil
+}
+
+// keep copies a key into an arena that is never written again.
+func (s *scanner) keep(key []byte) string {
+	if cap(s.keys)-len(s.keys) < len(key) {
+		s.keys = make([]byte, 0, max(len(key), min(s.size*32, 32<<10)))
+	}
+	at := len(s.keys)
+	s.keys = append(s.keys, key...)
+	return unsafe.String(&s.keys[at], len(key))
+}

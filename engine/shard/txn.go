@@ -1,0 +1,410 @@
+package shard
+
+import (
+	"context"
+	"sync/atomic"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/engine/commitlog"
+	"ostraka/engine/effects"
+	"ostraka/engine/storage"
+	"ostraka/engine/txn"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// Txn implements engine.Txn. It embeds the view of its current statement.
+type Txn struct {
+	view
+	opts  engine.TxnOptions
+	term  *term // nil: Local
+	owner txn.Owner
+	xid   atomic.Uint64
+
+	writes txn.Buffer
+	// stmt is what the statement sees of writes: the buffer as it was when the
+	// statement began; nil while it has written nothing yet.
+	stmt *txn.Buffer
+	// stmtSeq is the number of the last write before the statement.
+	stmtSeq uint32
+
+	base     *catalog.Catalog // committed catalogue under cat
+	ddl      []catalog.Change
+	dropped  []uint64 // storage ids whose content goes at commit
+	notes    []note
+	noteSet  map[note]struct{}
+	seqs     map[uint64]pendingSequence // effects on sequences
+	moves    []move
+	marks    []savepoint
+	nextMark engine.SavepointID
+	readSet  *txn.ReadSet
+	rels     map[sqltypes.OID]*checkedRel
+	bulk     bool
+	done     bool
+	failed   error // of a catalogue change; answered by everything that follows
+}
+
+// checkedRel remembers that a relation is locked and its descriptor current.
+type checkedRel struct {
+	rel  *catalog.Relation
+	tbl  *storage.Table
+	mode engine.RelLock
+	// alone: nobody else can reach the relation (made by this transaction, or
+	// locked ACCESS EXCLUSIVE), so keys need no locks.
+	alone bool
+}
+
+type note struct{ channel, payload string }
+
+// move is a row whose key the transaction changed.
+type move struct {
+	from string
+	xid  uint64
+	to   string
+}
+
+type savepoint struct {
+	id                         engine.SavepointID
+	writes                     *txn.Buffer
+	locks, ddl, dropped, notes int
+	moves                      int
+	rels                       map[sqltypes.OID]*checkedRel
+}
+
+var _ engine.Txn = (*Txn)(nil)
+
+// Begin implements engine.Engine.
+func (s *Shard) Begin(ctx context.Context, opts engine.TxnOptions) (engine.Txn, error) {
+	t := &Txn{opts: opts}
+	t.view.s = s
+	t.owner.PID = opts.PID
+	if opts.Local {
+		t.opts.ReadOnly = true
+	} else {
+		var err error
+		if t.term, err = s.leading(ctx); err != nil {
+			return nil, err
+		}
+		if opts.Isolation == engine.Serializable {
+			t.readSet = &txn.ReadSet{Prefix: dataPrefixLen}
+		}
+	}
+	if s.Catalog(opts.Database) == nil {
+		return nil, errNoDatabase()
+	}
+	return t, nil
+}
+
+func dataPrefixLen(key string) int {
+	if len(key) == 0 || key[0] < 0x10 || key[0] > 0x18 {
+		return len(key)
+	}
+	return min(len(key), 1+int(key[0]-0x10))
+}
+
+func (t *Txn) Options() engine.TxnOptions { return t.opts }
+
+func (t *Txn) XidIfAssigned() uint64 { return t.xid.Load() }
+
+func (t *Txn) Xid(ctx context.Context) (uint64, error) {
+	if x := t.xid.Load(); x != 0 {
+		return x, nil
+	}
+	if err := t.live(); err != nil {
+		return 0, err
+	}
+	if t.term == nil {
+		return 0, errReadOnly()
+	}
+	x, err := t.term.nextXid(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.xid.Store(x)
+	t.owner.Xid.Store(x)
+	return x, nil
+}
+
+// live answers why the transaction cannot go on.
+func (t *Txn) live() error {
+	if t.done {
+		return errFinished()
+	}
+	if t.term != nil && t.term.ended.Load() {
+		return errTermOver()
+	}
+	return t.failed
+}
+
+// StartStatement implements engine.Txn.
+func (t *Txn) StartStatement(ctx context.Context) error {
+	if err := t.live(); err != nil {
+		return err
+	}
+	t.stmt, t.stmtSeq = nil, t.writes.Seq()
+	if t.opts.Isolation == engine.ReadCommitted && t.snap != nil && t.st != t.s.cur.Load() {
+		t.view.Close()
+	}
+	return nil
+}
+
+// ensure opens the statement's snapshot.
+func (t *Txn) ensure() error {
+	if err := t.live(); err != nil {
+		return err
+	}
+	if t.snap != nil {
+		return nil
+	}
+	t.view.open()
+	cat := t.st.cats.Database(t.opts.Database)
+	if cat == nil {
+		t.view.Close()
+		return errNoDatabase()
+	}
+	if t.readSet != nil && t.reads == nil {
+		t.reads = t.readSet
+		t.term.ssi.Begin(t.readSet, t.st.applied.Position)
+	}
+	if cat != t.base || t.cat == nil {
+		t.base = cat
+		t.overlay()
+	}
+	return nil
+}
+
+// overlay puts the transaction's own DDL over the committed catalogue.
+func (t *Txn) overlay() {
+	t.cat = t.base
+	if len(t.ddl) > 0 {
+		t.cat = t.base.With(t.ddl)
+	}
+}
+
+// see makes the view show the own writes that the statement may see.
+func (t *Txn) see() {
+	t.buf = &t.writes
+	if t.stmt != nil {
+		t.buf = t.stmt
+	}
+}
+
+// Catalog implements engine.View.
+func (t *Txn) Catalog() *catalog.Catalog {
+	if t.ensure() != nil {
+		if t.cat != nil {
+			return t.cat
+		}
+		return t.s.Catalog(t.opts.Database)
+	}
+	return t.cat
+}
+
+func (t *Txn) Position() commitlog.Position {
+	if t.ensure() != nil {
+		return t.s.Applied()
+	}
+	return t.st.applied.Position
+}
+
+func (t *Txn) EstimateBytes(rel *catalog.Relation, ix *catalog.Index) int64 {
+	if t.ensure() != nil {
+		return 0
+	}
+	return t.view.EstimateBytes(rel, ix)
+}
+
+func (t *Txn) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (engine.RowRef, bool, error) {
+	if err := t.ensure(); err != nil {
+		return engine.RowRef{}, false, err
+	}
+	t.see()
+	return t.view.Get(ctx, rel, ix, key, cols, dst)
+}
+
+func (t *Txn) Scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, error) {
+	if err := t.ensure(); err != nil {
+		return nil, err
+	}
+	t.see()
+	return t.view.Scan(ctx, spec)
+}
+
+// ScanNewest implements engine.Txn.
+func (t *Txn) ScanNewest(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, error) {
+	if err := t.ensure(); err != nil {
+		return nil, err
+	}
+	v := &view{s: t.s, cat: t.cat, reads: t.reads}
+	v.open()
+	var buf *txn.Buffer
+	if t.writes.Len() > 0 {
+		buf = t.writes.Copy()
+	}
+	sc, err := newScanner(ctx, v, buf, spec)
+	v.Close() // the scanner's iterators keep the state
+	if err != nil {
+		return nil, err
+	}
+	return sc, nil
+}
+
+// Close is Rollback: a transaction is a View too.
+func (t *Txn) Close() { t.Rollback() }
+
+// Savepoint implements engine.Txn.
+func (t *Txn) Savepoint() engine.SavepointID {
+	t.nextMark++
+	rels := make(map[sqltypes.OID]*checkedRel, len(t.rels))
+	for k, v := range t.rels {
+		rels[k] = v
+	}
+	t.marks = append(t.marks, savepoint{id: t.nextMark, writes: t.writes.Copy(), locks: t.owner.Mark(), ddl: len(t.ddl),
+		dropped: len(t.dropped), notes: len(t.notes), moves: len(t.moves), rels: rels})
+	return t.nextMark
+}
+
+func (t *Txn) mark(id engine.SavepointID) int {
+	for i := range t.marks {
+		if t.marks[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// RollbackTo implements engine.Txn.
+func (t *Txn) RollbackTo(id engine.SavepointID) error {
+	if t.done {
+		return errFinished()
+	}
+	if t.term != nil && t.term.ended.Load() {
+		return errTermOver()
+	}
+	i := t.mark(id)
+	if i < 0 {
+		return pgerror.New(pgerror.SEInvalidSpecification, "savepoint does not exist")
+	}
+	m := &t.marks[i]
+	t.failed = nil
+	t.marks = t.marks[:i+1]
+	t.writes.Restore(m.writes)
+	t.stmt = nil
+	if t.term != nil {
+		t.term.locks.ReleaseTo(&t.owner, m.locks)
+	}
+	if len(t.ddl) > m.ddl {
+		t.ddl = t.ddl[:m.ddl:m.ddl]
+		if t.base != nil {
+			t.overlay()
+		}
+	}
+	t.dropped, t.moves = t.dropped[:m.dropped:m.dropped], t.moves[:m.moves:m.moves]
+	for _, n := range t.notes[m.notes:] {
+		delete(t.noteSet, n)
+	}
+	t.notes = t.notes[:m.notes]
+	t.rels = make(map[sqltypes.OID]*checkedRel, len(m.rels))
+	for k, v := range m.rels {
+		t.rels[k] = v
+	}
+	return nil
+}
+
+// Release implements engine.Txn.
+func (t *Txn) Release(id engine.SavepointID) {
+	if i := t.mark(id); i >= 0 {
+		t.marks = t.marks[:i]
+	}
+}
+
+// Notify implements engine.Txn.
+func (t *Txn) Notify(channel, payload string) error {
+	if err := t.writable(); err != nil {
+		return err
+	}
+	n := note{channel, payload}
+	if _, dup := t.noteSet[n]; dup {
+		return nil
+	}
+	if t.noteSet == nil {
+		t.noteSet = map[note]struct{}{}
+	}
+	t.noteSet[n] = struct{}{}
+	t.notes = append(t.notes, n)
+	return nil
+}
+
+func (t *Txn) BulkLoad() { t.bulk = true }
+
+func (t *Txn) MemoryUsed() int64 { return t.writes.Bytes() }
+
+// writable answers why the transaction may not write. ReadOnly is checked by the
+// session, which knows what PostgreSQL allows in a read-only transaction
+// (temporary tables, nextval is not); here only what can never work is refused.
+func (t *Txn) writable() error {
+	if err := t.live(); err != nil {
+		return err
+	}
+	if t.term == nil {
+		return errReadOnly()
+	}
+	return nil
+}
+
+// Rollback implements engine.Txn.
+func (t *Txn) Rollback() {
+	if t.done {
+		return
+	}
+	t.logSequencesAnyway()
+	t.finish()
+}
+
+// finish releases everything.
+func (t *Txn) finish() {
+	t.end()
+	if t.term != nil {
+		t.term.locks.ReleaseTo(&t.owner, 0)
+	}
+}
+
+// end releases everything but the locks.
+func (t *Txn) end() {
+	if t.done {
+		return
+	}
+	t.done = true
+	t.view.Close()
+	if t.readSet != nil && t.reads != nil {
+		t.term.ssi.End(t.readSet)
+	}
+	t.writes, t.stmt, t.marks, t.buf = txn.Buffer{}, nil, nil, nil
+}
+
+// logSequencesAnyway proposes what setval did in a transaction that rolls back:
+// it is not undone.
+func (t *Txn) logSequencesAnyway() {
+	if t.term == nil || t.term.ended.Load() {
+		return
+	}
+	var w *effects.Writer
+	for id, p := range t.seqs {
+		if p.set {
+			if w == nil {
+				w = effects.NewWriter(nil, 0)
+			}
+			w.Sequence(id, p.state)
+		}
+	}
+	if w == nil {
+		return
+	}
+	s, term := t.s, t.term
+	s.background(func() {
+		if _, err := s.Log().Propose(s.stop, term.id, w.Bytes()); err != nil {
+			s.log.Warn("logging setval of an aborted transaction", "error", err)
+		}
+	})
+}

@@ -1,0 +1,244 @@
+package shard
+
+import (
+	"context"
+	"io"
+	"unsafe"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/engine/commitlog"
+	"ostraka/engine/storage"
+	"ostraka/engine/txn"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// view implements engine.View over one snapshot. buf, when not nil, holds the
+// transaction's own writes that the view sees.
+type view struct {
+	s    *Shard
+	st   *state
+	snap *storage.Snapshot
+	cat  *catalog.Catalog
+	buf  *txn.Buffer
+	// reads, when not nil, is told what was read (SERIALIZABLE).
+	reads *txn.ReadSet
+}
+
+var _ engine.View = (*view)(nil)
+
+// View opens a read-only snapshot of the newest applied local state.
+func (s *Shard) View(ctx context.Context, db sqltypes.OID) (engine.View, error) {
+	v := &view{s: s}
+	v.open()
+	if v.cat = v.st.cats.Database(db); v.cat == nil {
+		v.Close()
+		return nil, errNoDatabase()
+	}
+	return v, nil
+}
+
+func (v *view) open() { v.st, v.snap = v.s.snapshot() }
+
+func (v *view) Close() {
+	if v.snap == nil {
+		return
+	}
+	if err := v.snap.Close(); err != nil {
+		v.s.log.Error("closing a snapshot", "error", err)
+	}
+	if err := v.st.db.Release(); err != nil {
+		v.s.log.Error("closing a state", "error", err)
+	}
+	v.snap = nil
+}
+
+func (v *view) Catalog() *catalog.Catalog    { return v.cat }
+func (v *view) Position() commitlog.Position { return v.st.applied.Position }
+
+func (v *view) alive() error {
+	if v.snap == nil {
+		return errFinished()
+	}
+	if v.st.db.Retired() {
+		return errSnapshotTooOld()
+	}
+	return nil
+}
+
+// EstimateBytes implements engine.View.
+func (v *view) EstimateBytes(rel *catalog.Relation, ix *catalog.Index) int64 {
+	if v.alive() != nil {
+		return 0
+	}
+	id := rel.StorageID
+	if ix != nil && !ix.Clustered {
+		id = ix.StorageID
+	}
+	lo, hi := storage.DataRange(id)
+	return v.st.db.EstimateBytes(lo, hi)
+}
+
+// keyIndex finds the codec of a complete unique key.
+func keyIndex(tbl *storage.Table, ix *catalog.Index, key []sqltypes.Datum) (*storage.Index, error) {
+	x := tbl.IndexOf(ix)
+	if x == nil {
+		return nil, pgerror.New(pgerror.InternalError, "relation %q has no such key", tbl.Rel.Name)
+	}
+	if len(key) != x.NumCols() {
+		return nil, pgerror.New(pgerror.InternalError, "key of %d columns for index %q of %d", len(key), x.Ix.Name, x.NumCols())
+	}
+	return x, nil
+}
+
+// Get implements engine.View.
+func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (engine.RowRef, bool, error) {
+	var ref engine.RowRef
+	if err := v.alive(); err != nil {
+		return ref, false, err
+	}
+	tbl, err := storage.TableOf(v.cat, rel)
+	if err != nil {
+		return ref, false, err
+	}
+	x, err := keyIndex(tbl, ix, key)
+	if err != nil {
+		return ref, false, err
+	}
+	if !x.Clustered && !x.Exclusive(key) {
+		return ref, false, nil // a NULL equals nothing
+	}
+	var stack [128]byte
+	k := x.AppendKey(stack[:0], key)
+	if v.reads != nil {
+		v.reads.Point(string(k))
+	}
+	if !x.Clustered {
+		var e reading
+		found, err := e.get(v, k)
+		if err != nil || !found {
+			return ref, false, err
+		}
+		k, err = tbl.RowKeyOfEntry(nil, k, e.val)
+		if err := firstError(err, e.close()); err != nil {
+			return ref, false, err
+		}
+		if v.reads != nil {
+			v.reads.Point(string(k))
+		}
+	}
+	var r reading
+	found, err := r.get(v, k)
+	if err != nil || !found {
+		return ref, false, err
+	}
+	ref.Seq = r.seq
+	if ref.Xid, err = storage.XidOf(r.val); err == nil {
+		err = tbl.DecodeRow(k, r.val, colsOrNone(cols), dst)
+	}
+	ref.Key = string(k)
+	return ref, true, firstError(err, r.close())
+}
+
+// colsOrNone keeps "no columns" apart from nil, which DecodeRow takes for all.
+func colsOrNone(cols []int16) []int16 {
+	if cols == nil {
+		return []int16{}
+	}
+	return cols
+}
+
+// reading is one value that was read and what is to be closed after.
+type reading struct {
+	val    []byte
+	seq    uint32
+	closer interface{ Close() error }
+}
+
+// get reads a key through the view's own writes and its snapshot.
+func (r *reading) get(v *view, key []byte) (bool, error) {
+	if v.buf != nil && v.buf.Len() > 0 {
+		if w, ok := v.buf.Get(unsafe.String(unsafe.SliceData(key), len(key))); ok {
+			r.val, r.seq = w.Val, w.Seq
+			return w.Val != nil, nil
+		}
+	}
+	val, closer, found, err := storage.GetSnapshot(v.snap, key)
+	r.val, r.closer = val, closer
+	return found, err
+}
+
+// newest reads a key through buf and the newest applied state.
+func (r *reading) newest(db *storage.DB, buf *txn.Buffer, key string) (bool, error) {
+	if buf != nil && buf.Len() > 0 {
+		if w, ok := buf.Get(key); ok {
+			r.val, r.seq = w.Val, w.Seq
+			return w.Val != nil, nil
+		}
+	}
+	val, closer, found, err := db.Get(unsafe.Slice(unsafe.StringData(key), len(key)))
+	r.val, r.closer, r.seq = val, closer, 0
+	return found, err
+}
+
+func (r *reading) close() error {
+	if r.closer == nil {
+		return nil
+	}
+	c := r.closer
+	r.closer, r.val = nil, nil
+	return c.Close()
+}
+
+// GetNewest implements engine.Engine.
+func (s *Shard) GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (found, stale bool, err error) {
+	ddl := s.ddl.Load()
+	st := s.cur.Load()
+	if ddl&1 != 0 || st.cats.Database(cat.DB) != cat || !st.db.Acquire() {
+		return false, true, nil
+	}
+	defer func() { err = firstError(err, st.db.Release()) }()
+	tbl, err := storage.TableOf(cat, rel)
+	if err != nil {
+		return false, false, err
+	}
+	x, err := keyIndex(tbl, ix, key)
+	if err != nil {
+		return false, false, err
+	}
+	if !x.Clustered && !x.Exclusive(key) {
+		return false, false, nil
+	}
+	var stack [128]byte
+	k := x.AppendKey(stack[:0], key)
+	if x.Clustered {
+		found, err = decodeAt(tbl, k, cols, dst, st.db.Get)
+	} else { // two reads: they need one state
+		snap := st.db.NewSnapshot()
+		get := func(k []byte) ([]byte, io.Closer, bool, error) { return storage.GetSnapshot(snap, k) }
+		var val []byte
+		var closer io.Closer
+		if val, closer, found, err = get(k); err == nil && found {
+			k, err = tbl.RowKeyOfEntry(nil, k, val)
+			if err = firstError(err, closer.Close()); err == nil {
+				found, err = decodeAt(tbl, k, cols, dst, get)
+			}
+		}
+		err = firstError(err, snap.Close())
+	}
+	if err == nil && s.ddl.Load() != ddl {
+		return false, true, nil
+	}
+	return found, false, err
+}
+
+// decodeAt reads and decodes the row at key.
+func decodeAt(tbl *storage.Table, key []byte, cols []int16, dst []sqltypes.Datum, get func([]byte) ([]byte, io.Closer, bool, error)) (bool, error) {
+	val, closer, found, err := get(key)
+	if err != nil || !found {
+		return false, err
+	}
+	err = tbl.DecodeRow(key, val, colsOrNone(cols), dst)
+	return true, firstError(err, closer.Close())
+}

@@ -1,0 +1,405 @@
+package shard
+
+import (
+	"context"
+	"strings"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/engine/storage"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// put adds a write; what the statement sees of the buffer stays as it was.
+func (t *Txn) put(key string, val []byte) uint32 {
+	if t.stmt == nil {
+		t.stmt = emptyBuffer
+		if t.writes.Len() > 0 {
+			t.stmt = t.writes.Copy()
+		}
+	}
+	return t.writes.Put(key, val)
+}
+
+// room refuses a transaction that has grown past the maximum.
+func (t *Txn) room() error {
+	if t.writes.Bytes() > t.s.opts.MaxTxnBytes {
+		return pgerror.New(pgerror.ProgramLimitExceeded, "transaction exceeds the maximum of %d bytes of changes", t.s.opts.MaxTxnBytes).
+			WithHint("Split the work into several transactions.")
+	}
+	return nil
+}
+
+// entryKey is what an index says about one row.
+type entryKey struct {
+	vals    []sqltypes.Datum
+	belongs bool
+}
+
+// keyOf evaluates the key of a secondary index for a row.
+func keyOf(wt *engine.WriteTarget, x *storage.Index, row []sqltypes.Datum, scratch []sqltypes.Datum) (entryKey, error) {
+	if x.Plain() {
+		return entryKey{x.KeyOfRow(scratch[:0], row), true}, nil
+	}
+	if wt.Eval == nil {
+		return entryKey{}, pgerror.New(pgerror.InternalError, "index %q needs an evaluator", x.Ix.Name)
+	}
+	vals, belongs, err := wt.Eval(x.Ix, row)
+	return entryKey{vals, belongs}, err
+}
+
+// Insert implements engine.Txn.
+func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes.Datum, arbiters []*catalog.Index) (engine.RowRef, *engine.Conflict, error) {
+	var ref engine.RowRef
+	tbl, err := t.table(ctx, wt.Rel, engine.RowExclusive)
+	if err != nil {
+		return ref, nil, err
+	}
+	if err := t.room(); err != nil {
+		return ref, nil, err
+	}
+	if ref.Xid, err = t.Xid(ctx); err != nil {
+		return ref, nil, err
+	}
+	mark := t.owner.Mark()
+	var stack [128]byte
+	if tbl.Key != nil {
+		k := tbl.Key.AppendKeyOfRow(stack[:0], row)
+		if err := tbl.Key.CheckKey(k); err != nil {
+			return ref, nil, err
+		}
+		ref.Key = string(k)
+		var vals [4]sqltypes.Datum
+		c, err := t.claim(ctx, tbl, tbl.Key, ref.Key, tbl.Key.KeyOfRow(vals[:0], row), arbiters)
+		if c != nil || err != nil {
+			t.term.locks.ReleaseTo(&t.owner, mark)
+			return ref, c, err
+		}
+	} else {
+		id, err := t.term.nextRowID(tbl)
+		if err != nil {
+			return ref, nil, err
+		}
+		ref.Key = string(tbl.AppendHiddenKey(stack[:0], id))
+	}
+	// All unique keys are claimed before anything is written.
+	var scratch [8]sqltypes.Datum
+	for _, x := range tbl.Indexes {
+		if !x.Ix.Unique {
+			continue
+		}
+		k, err := keyOf(wt, x, row, scratch[:])
+		if err != nil {
+			return ref, nil, err
+		}
+		if !k.belongs || !x.Exclusive(k.vals) {
+			continue
+		}
+		c, err := t.claim(ctx, tbl, x, string(x.AppendKey(nil, k.vals)), k.vals, arbiters)
+		if c != nil || err != nil {
+			t.term.locks.ReleaseTo(&t.owner, mark)
+			return ref, c, err
+		}
+	}
+	for _, x := range tbl.Indexes {
+		k, err := keyOf(wt, x, row, scratch[:])
+		if err != nil {
+			return ref, nil, err
+		}
+		if k.belongs {
+			if err := t.putEntry(tbl, x, k.vals, ref.Key); err != nil {
+				return ref, nil, err
+			}
+		}
+	}
+	ref.Seq = t.put(ref.Key, tbl.AppendRow(nil, ref.Xid, row))
+	return ref, nil, nil
+}
+
+func (t *Txn) putEntry(tbl *storage.Table, x *storage.Index, vals []sqltypes.Datum, rowKey string) error {
+	key, val := tbl.AppendEntry(x, nil, nil, vals, []byte(rowKey))
+	if err := x.CheckKey(key); err != nil {
+		return err
+	}
+	t.put(string(key), val)
+	return nil
+}
+
+// alone reports whether keys of the relation need no locks.
+func (t *Txn) alone(rel *catalog.Relation) bool {
+	c := t.rels[rel.OID]
+	return c != nil && c.alone
+}
+
+// claim locks a key that is about to be inserted and answers who has it: a
+// Conflict if ix is an arbiter, else 23505.
+func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, key string, vals []sqltypes.Datum, arbiters []*catalog.Index) (*engine.Conflict, error) {
+	arbiter := isArbiter(arbiters, x.Ix)
+	st := t.s.cur.Load()
+	if !st.db.Acquire() {
+		return nil, errSnapshotTooOld()
+	}
+	defer st.db.Release()
+	if arbiter {
+		// The common case of ON CONFLICT: the row is there and stays. Waiting for
+		// those who delete it or change its key is enough.
+		ref, found, err := t.readNewest(st.db, tbl, x, key, nil)
+		if err == nil && found && ref.Seq == 0 {
+			mark := t.owner.Mark()
+			if err := t.lockKey(ctx, key, engine.LockKeyShare); err != nil {
+				return nil, err
+			}
+			ref, found, err = t.readNewest(st.db, tbl, x, key, nil)
+			t.term.locks.ReleaseTo(&t.owner, mark)
+			if err == nil && found {
+				return t.conflict(ctx, tbl, x, ref)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !t.alone(tbl.Rel) {
+		if err := t.lockKey(ctx, key, engine.LockUpdate); err != nil {
+			return nil, err
+		}
+	}
+	if t.reads != nil {
+		t.reads.Point(key)
+	}
+	var r reading
+	found, err := r.newest(st.db, &t.writes, key)
+	if err != nil || !found {
+		return nil, err
+	}
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	if !arbiter {
+		return nil, t.uniqueViolation(tbl, x, vals)
+	}
+	ref, found, err := t.readNewest(st.db, tbl, x, key, nil)
+	if err != nil || !found {
+		return nil, err
+	}
+	return t.conflict(ctx, tbl, x, ref)
+}
+
+func isArbiter(arbiters []*catalog.Index, ix *catalog.Index) bool {
+	if arbiters == nil {
+		return false
+	}
+	for _, a := range arbiters {
+		if a.OID == ix.OID {
+			return true
+		}
+	}
+	return len(arbiters) == 0
+}
+
+func (t *Txn) conflict(ctx context.Context, tbl *storage.Table, x *storage.Index, ref engine.RowRef) (*engine.Conflict, error) {
+	c := &engine.Conflict{Index: x.Ix, Ref: ref, Own: ref.Seq > t.stmtSeq}
+	if t.opts.Isolation != engine.ReadCommitted && ref.Seq == 0 {
+		// PostgreSQL's ExecCheckTupleVisible: the row must be one the snapshot has.
+		if err := t.ensure(); err != nil {
+			return nil, err
+		}
+		t.see()
+		var r reading
+		found, err := r.get(&t.view, []byte(ref.Key))
+		if err != nil {
+			return nil, err
+		}
+		var xid uint64
+		if found {
+			xid, err = storage.XidOf(r.val)
+		}
+		if err := firstError(err, r.close()); err != nil {
+			return nil, err
+		}
+		if xid != ref.Xid {
+			return nil, errConcurrentUpdate()
+		}
+	}
+	return c, nil
+}
+
+// uniqueViolation is PostgreSQL's 23505.
+func (t *Txn) uniqueViolation(tbl *storage.Table, x *storage.Index, vals []sqltypes.Datum) error {
+	return t.keyError(tbl, x, "duplicate key value violates unique constraint %q", "Key (%s)=(%s) already exists.", vals)
+}
+
+func (t *Txn) keyError(tbl *storage.Table, x *storage.Index, message, detail string, vals []sqltypes.Datum) error {
+	names := make([]string, len(x.Ix.Keys))
+	texts := make([]string, len(x.Ix.Keys))
+	env := &sqltypes.Env{Formats: sqltypes.DefaultFormats()}
+	for i, k := range x.Ix.Keys {
+		names[i] = k.Expr
+		if k.Attr > 0 {
+			names[i] = quoteIdent(tbl.Rel.Columns[k.Attr-1].Name)
+		}
+		texts[i] = "null"
+		if !vals[i].Null {
+			texts[i] = string(x.Type(i).Out(env, nil, vals[i]))
+		}
+	}
+	schema := ""
+	if cat := t.Catalog(); cat != nil {
+		if s := cat.Schema(tbl.Rel.Schema); s != nil {
+			schema = s.Name
+		}
+	}
+	return pgerror.New(pgerror.UniqueViolation, message, x.Ix.Name).
+		WithDetail(detail, strings.Join(names, ", "), strings.Join(texts, ", ")).
+		WithTable(schema, tbl.Rel.Name).WithConstraint(x.Ix.Name)
+}
+
+// quoteIdent quotes an identifier when PostgreSQL's quote_identifier would
+// because of its characters.
+func quoteIdent(s string) string {
+	safe := s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] == '_')
+	for i := 0; safe && i < len(s); i++ {
+		c := s[i]
+		safe = c >= 'a' && c <= 'z' || c == '_' || c >= '0' && c <= '9'
+	}
+	if safe {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// Update implements engine.Txn.
+func (t *Txn) Update(ctx context.Context, wt *engine.WriteTarget, ref engine.RowRef, old, row []sqltypes.Datum) (engine.RowRef, error) {
+	tbl, err := t.table(ctx, wt.Rel, engine.RowExclusive)
+	if err != nil {
+		return ref, err
+	}
+	if err := t.room(); err != nil {
+		return ref, err
+	}
+	xid, err := t.Xid(ctx)
+	if err != nil {
+		return ref, err
+	}
+	to := engine.RowRef{Key: ref.Key, Xid: xid}
+	var stack [128]byte
+	if tbl.Key != nil {
+		k := tbl.Key.AppendKeyOfRow(stack[:0], row)
+		if string(k) != ref.Key {
+			if err := tbl.Key.CheckKey(k); err != nil {
+				return ref, err
+			}
+			to.Key = string(k)
+			if err := t.lockKey(ctx, ref.Key, engine.LockUpdate); err != nil {
+				return ref, err
+			}
+			if _, err := t.claim(ctx, tbl, tbl.Key, to.Key, tbl.Key.KeyOfRow(nil, row), nil); err != nil {
+				return ref, err
+			}
+		}
+	}
+	if err := t.updateEntries(ctx, wt, tbl, ref.Key, to.Key, old, row); err != nil {
+		return ref, err
+	}
+	if to.Key != ref.Key {
+		t.put(ref.Key, nil)
+		t.moves = append(t.moves, move{ref.Key, ref.Xid, to.Key})
+	}
+	to.Seq = t.put(to.Key, tbl.AppendRow(nil, xid, row))
+	return to, nil
+}
+
+// indexChange is what an update does to one index.
+type indexChange struct {
+	x        *storage.Index
+	from, to entryKey
+}
+
+func (t *Txn) updateEntries(ctx context.Context, wt *engine.WriteTarget, tbl *storage.Table, oldKey, newKey string, old, row []sqltypes.Datum) error {
+	var changes []indexChange
+	for _, x := range tbl.Indexes {
+		if oldKey == newKey && x.Plain() && x.SameKey(old, row) {
+			continue
+		}
+		from, err := keyOf(wt, x, old, nil)
+		if err != nil {
+			return err
+		}
+		to, err := keyOf(wt, x, row, nil)
+		if err != nil {
+			return err
+		}
+		if !from.belongs && !to.belongs {
+			continue
+		}
+		fromKey, toKey := "", ""
+		if from.belongs {
+			fromKey = string(x.AppendKey(nil, from.vals))
+		}
+		if to.belongs {
+			toKey = string(x.AppendKey(nil, to.vals))
+		}
+		if fromKey == toKey && oldKey == newKey {
+			continue
+		}
+		if fromKey != toKey {
+			if from.belongs && x.Exclusive(from.vals) {
+				if err := t.lockKey(ctx, fromKey, engine.LockUpdate); err != nil {
+					return err
+				}
+			}
+			if to.belongs && x.Exclusive(to.vals) {
+				if _, err := t.claim(ctx, tbl, x, toKey, to.vals, nil); err != nil {
+					return err
+				}
+			}
+		}
+		changes = append(changes, indexChange{x, from, to})
+	}
+	for _, c := range changes {
+		if c.from.belongs {
+			key, _ := tbl.AppendEntry(c.x, nil, nil, c.from.vals, []byte(oldKey))
+			t.put(string(key), nil)
+		}
+		if c.to.belongs {
+			if err := t.putEntry(tbl, c.x, c.to.vals, newKey); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Delete implements engine.Txn.
+func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.RowRef, old []sqltypes.Datum) error {
+	tbl, err := t.table(ctx, wt.Rel, engine.RowExclusive)
+	if err != nil {
+		return err
+	}
+	if err := t.room(); err != nil {
+		return err
+	}
+	if _, err := t.Xid(ctx); err != nil {
+		return err
+	}
+	var scratch [8]sqltypes.Datum
+	for _, x := range tbl.Indexes {
+		k, err := keyOf(wt, x, old, scratch[:])
+		if err != nil {
+			return err
+		}
+		if !k.belongs {
+			continue
+		}
+		key, _ := tbl.AppendEntry(x, nil, nil, k.vals, []byte(ref.Key))
+		if x.Exclusive(k.vals) && !t.alone(wt.Rel) {
+			if err := t.lockKey(ctx, string(key), engine.LockUpdate); err != nil {
+				return err
+			}
+		}
+		t.put(string(key), nil)
+	}
+	t.put(ref.Key, nil)
+	return nil
+}

@@ -1,0 +1,253 @@
+package storage
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strings"
+
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// keyClass is how values of a type are put into keys so that bytes.Compare orders
+// them as the type's Compare does.
+type keyClass uint8
+
+const (
+	keyNone     keyClass = iota
+	keyInt               // sign and length in the header, then the significant bytes
+	keyFloat             // 8 bytes, NaN above all
+	keyNumeric           // sign, exponent, digits in pairs; without the display scale
+	keyBytes             // escaped bytes
+	keyPadded            // bpchar: as keyBytes without trailing spaces
+	keyInterval          // 16 bytes: the length in µs, a month having 30 days
+	keyTimeTZ            // UTC instant, then zone
+	keyArray
+	keyEnum // the label's sort number
+)
+
+// Headers: the first byte of an encoded value. NULL is 0x00 or 0xff, whichever
+// side it sorts to; 0x01 ends an array, so that elements begin above it.
+const (
+	hdrNullFirst = 0x00
+	hdrArrayEnd  = 0x01
+	hdrValue     = 0x02 // classes that need no more than "not NULL"
+	hdrIntZero   = 0x80 // + n: non-negative of n bytes; hdrIntZero-1-n: negative
+	hdrNullLast  = 0xff
+
+	hdrNumNegInf = 0x10
+	hdrNumNeg    = 0x20
+	hdrNumZero   = 0x30
+	hdrNumPos    = 0x40
+	hdrNumInf    = 0x50
+	hdrNumNaN    = 0x60
+)
+
+// keyCol is one column of a key.
+type keyCol struct {
+	attr       int16 // 0: expression
+	class      keyClass
+	elem       keyClass // keyArray
+	desc       bool
+	nullsFirst bool
+	typ        *sqltypes.Type
+}
+
+// KeyClassOf refuses (0A000) types whose values cannot be put into keys.
+func keyClassOf(t *sqltypes.Type) (class, elem keyClass, err error) {
+	for t.Base != nil {
+		t = t.Base
+	}
+	if t.IsArray && t.ElemType != nil {
+		elem, _, err := keyClassOf(t.ElemType)
+		if err != nil || elem == keyArray {
+			return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
+		}
+		return keyArray, elem, nil
+	}
+	switch t.Kind {
+	case sqltypes.KInt:
+		if t.TypType == 'e' {
+			return keyEnum, 0, nil
+		}
+		if t.Compare != nil {
+			return keyInt, 0, nil
+		}
+	case sqltypes.KFloat:
+		return keyFloat, 0, nil
+	case sqltypes.KNumeric:
+		return keyNumeric, 0, nil
+	case sqltypes.KDatum:
+		switch t.OID {
+		case sqltypes.OIDInterval:
+			return keyInterval, 0, nil
+		case sqltypes.OIDTimetz:
+			return keyTimeTZ, 0, nil
+		}
+	case sqltypes.KBytes:
+		switch t.OID {
+		case sqltypes.OIDBpchar:
+			return keyPadded, 0, nil
+		case sqltypes.OIDText, sqltypes.OIDVarchar, sqltypes.OIDName, sqltypes.OIDBytea, sqltypes.OIDUuid,
+			sqltypes.OIDMacaddr, sqltypes.OIDMacaddr8:
+			return keyBytes, 0, nil
+		}
+	}
+	return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
+}
+
+// append encodes one value.
+func (c *keyCol) append(dst []byte, d sqltypes.Datum) []byte {
+	if d.Null {
+		if c.nullsFirst {
+			return append(dst, hdrNullFirst)
+		}
+		return append(dst, hdrNullLast)
+	}
+	at := len(dst)
+	if c.class == keyInt {
+		dst = appendKeyInt(dst, d.I)
+	} else {
+		dst = appendKeyValue(dst, c.class, c.elem, c.typ, d)
+	}
+	if c.desc {
+		for i := at; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
+	}
+	return dst
+}
+
+func appendKeyValue(dst []byte, class, elem keyClass, t *sqltypes.Type, d sqltypes.Datum) []byte {
+	switch class {
+	case keyInt:
+		return appendKeyInt(dst, d.I)
+	case keyFloat:
+		return appendKeyFloat(append(dst, hdrValue), d.Float())
+	case keyEnum:
+		return appendKeyFloat(append(dst, hdrValue), enumSort(t, sqltypes.OID(d.I)))
+	case keyNumeric:
+		return appendKeyNumeric(dst, d)
+	case keyPadded:
+		return appendKeyBytes(append(dst, hdrValue), strings.TrimRight(d.S, " "))
+	case keyInterval:
+		return appendKeyInterval(append(dst, hdrValue), d)
+	case keyTimeTZ:
+		dst = appendKeyInt(append(dst, hdrValue), d.I+int64(d.Aux)*1e6)
+		return appendKeyInt(dst, int64(d.Aux))
+	case keyArray:
+		return appendKeyArray(append(dst, hdrValue), elem, t, d)
+	default:
+		return appendKeyBytes(append(dst, hdrValue), d.S)
+	}
+}
+
+func appendKeyInt(dst []byte, v int64) []byte {
+	u, neg := uint64(v), v < 0
+	if neg {
+		u = ^u
+	}
+	n := (bits.Len64(u) + 7) / 8
+	if neg {
+		dst = append(dst, byte(hdrIntZero-1-n))
+	} else {
+		dst = append(dst, byte(hdrIntZero+n))
+	}
+	w := uint64(v) // of a negative number the low bytes sort as they are
+	for i := n - 1; i >= 0; i-- {
+		dst = append(dst, byte(w>>(8*i)))
+	}
+	return dst
+}
+
+func appendKeyFloat(dst []byte, f float64) []byte {
+	var u uint64
+	switch {
+	case math.IsNaN(f):
+		u = math.MaxUint64
+	case f == 0:
+		u = 1 << 63 // -0 too
+	default:
+		u = math.Float64bits(f)
+		if u>>63 != 0 {
+			u = ^u
+		} else {
+			u |= 1 << 63
+		}
+	}
+	return binary.BigEndian.AppendUint64(dst, u)
+}
+
+// appendKeyBytes escapes 0x00 as 0x00 0xff and ends with 0x00 0x01.
+func appendKeyBytes(dst []byte, s string) []byte {
+	for {
+		i := strings.IndexByte(s, 0)
+		if i < 0 {
+			break
+		}
+		dst = append(dst, s[:i]...)
+		dst = append(dst, 0x00, 0xff)
+		s = s[i+1:]
+	}
+	dst = append(dst, s...)
+	return append(dst, 0x00, 0x01)
+}
+
+// appendKeyInterval encodes the interval's length as PostgreSQL compares it: a
+// day has 24 hours and a month 30 days; 128 bits, biased.
+func appendKeyInterval(dst []byte, d sqltypes.Datum) []byte {
+	var days int64
+	if len(d.S) == 8 {
+		be := binary.BigEndian
+		b := []byte(d.S)
+		days = int64(int32(be.Uint32(b)))*30 + int64(int32(be.Uint32(b[4:])))
+	}
+	const day = 86_400_000_000
+	hi, lo := bits.Mul64(uint64(days), day)
+	if days < 0 {
+		hi -= day
+	}
+	lo, carry := bits.Add64(lo, uint64(d.I), 0)
+	hi += uint64(d.I>>63) + carry
+	dst = binary.BigEndian.AppendUint64(dst, hi^1<<63)
+	return binary.BigEndian.AppendUint64(dst, lo)
+}
+
+// appendKeyArray orders by elements, then length, then dimensions, as array_cmp.
+func appendKeyArray(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datum) []byte {
+	for t.Base != nil {
+		t = t.Base
+	}
+	a := sqltypes.OpenArray(d)
+	for i := 0; i < a.Len(); i++ {
+		e := a.At(i)
+		if e.Null {
+			dst = append(dst, hdrNullLast)
+			continue
+		}
+		dst = appendKeyValue(dst, elem, 0, t.ElemType, e)
+	}
+	dst = append(dst, hdrArrayEnd, byte(a.NDim()))
+	for i := 0; i < a.NDim(); i++ {
+		dst = appendKeyInt(dst, int64(a.Dim(i).Len))
+	}
+	for i := 0; i < a.NDim(); i++ {
+		dst = appendKeyInt(dst, int64(a.Dim(i).Lower))
+	}
+	return dst
+}
+
+func enumSort(t *sqltypes.Type, oid sqltypes.OID) float64 {
+	for t.Base != nil {
+		t = t.Base
+	}
+	if t.Enum != nil {
+		for i := range t.Enum.Labels {
+			if t.Enum.Labels[i].OID == oid {
+				return float64(t.Enum.Labels[i].Sort)
+			}
+		}
+	}
+	return math.MaxFloat64
+}

@@ -1,0 +1,110 @@
+package storage
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The first byte of a key says what the key is of.
+const (
+	tagSystem = 0x01 // system records; the second byte says which
+	tagStaged = 0x08 // chunks of transactions that are not committed yet
+	tagData   = 0x10 // + number of bytes of the storage id: rows and index entries
+)
+
+// System records.
+const (
+	sysApplied    = 'a' // position, term and membership of the newest applied entry
+	sysDescriptor = 'c' // + catalog.Change.Key
+	sysFormat     = 'f' // format version of the database
+	sysMax        = 'm' // + counter: a number that only grows
+	sysSequence   = 's' // + storage id: state of a sequence
+)
+
+// Counter names a replicated number that only grows.
+type Counter byte
+
+const (
+	// CounterXid: no transaction id above it was handed out.
+	CounterXid Counter = 'x'
+	// CounterOID and CounterStorage are the highest ones in use.
+	CounterOID     Counter = 'o'
+	CounterStorage Counter = 's'
+)
+
+var (
+	appliedKey = []byte{tagSystem, sysApplied}
+	formatKey  = []byte{tagSystem, sysFormat}
+)
+
+// CounterKey is where a counter is kept.
+func CounterKey(c Counter) []byte { return []byte{tagSystem, sysMax, byte(c)} }
+
+// DescriptorKey is where a descriptor is kept; key is catalog.Change.Key.
+func DescriptorKey(key []byte) []byte {
+	return append([]byte{tagSystem, sysDescriptor}, key...)
+}
+
+// SequenceKey is where the state of the sequence with that storage id is kept.
+func SequenceKey(storageID uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{tagSystem, sysSequence}, storageID)
+}
+
+// StagedKey is the place of one chunk of a large transaction.
+func StagedKey(xid uint64, chunk uint32) []byte {
+	k := binary.BigEndian.AppendUint64([]byte{tagStaged}, xid)
+	return binary.BigEndian.AppendUint32(k, chunk)
+}
+
+// StagedRange is the range of all chunks of a transaction, of every one for xid 0.
+func StagedRange(xid uint64) (lo, hi []byte) {
+	if xid == 0 {
+		return []byte{tagStaged}, []byte{tagStaged + 1}
+	}
+	lo = binary.BigEndian.AppendUint64([]byte{tagStaged}, xid)
+	return lo, PrefixEnd(append([]byte(nil), lo...))
+}
+
+// AppendDataPrefix appends the prefix of everything under a storage id. Prefixes
+// sort as the ids do.
+func AppendDataPrefix(dst []byte, storageID uint64) []byte {
+	n := (bits.Len64(storageID) + 7) / 8
+	dst = append(dst, tagData+byte(n))
+	for i := n - 1; i >= 0; i-- {
+		dst = append(dst, byte(storageID>>(8*i)))
+	}
+	return dst
+}
+
+// DataRange is the key range of everything under a storage id.
+func DataRange(storageID uint64) (lo, hi []byte) {
+	lo = AppendDataPrefix(nil, storageID)
+	return lo, PrefixEnd(append([]byte(nil), lo...))
+}
+
+// SplitData splits a data key into its storage id and the rest.
+func SplitData(key []byte) (storageID uint64, rest []byte, ok bool) {
+	if len(key) == 0 || key[0] < tagData || key[0] > tagData+8 {
+		return 0, nil, false
+	}
+	n := int(key[0] - tagData)
+	if len(key) < 1+n {
+		return 0, nil, false
+	}
+	for _, b := range key[1 : 1+n] {
+		storageID = storageID<<8 | uint64(b)
+	}
+	return storageID, key[1+n:], true
+}
+
+// PrefixEnd turns a prefix, in place, into the smallest key above all keys that
+// have it; nil when there is none.
+func PrefixEnd(p []byte) []byte {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] != 0xff {
+			p[i]++
+			return p[:i+1]
+		}
+	}
+	return nil
+}
