@@ -1,0 +1,445 @@
+package syscat
+
+import (
+	"strings"
+
+	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
+)
+
+func init() {
+	indexDef := func(l *lookup, c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		r, ix := l.relation(argOID(a[0]))
+		if ix == nil {
+			return sqltypes.Null, nil
+		}
+		if len(a) > 1 && a[1].I > 0 {
+			return textOrNull(indexColumnDef(r, ix, int(a[1].I))), nil
+		}
+		return text(l.indexDef(r, ix)), nil
+	}
+	constraintDef := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		return textOrNull(l.constraintDef(argOID(a[0]))), nil
+	}
+	viewDef := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		return l.viewDef(argOID(a[0])), nil
+	}
+	viewDefByName := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		parts, err := splitName(a[0].S)
+		if err != nil {
+			return sqltypes.Null, err
+		}
+		o, err := l.find(parts)
+		if err != nil {
+			return sqltypes.Null, err
+		}
+		return l.viewDef(o), nil
+	}
+	nodeText := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		return text(l.expression(argOID(a[1]), a[0].S)), nil
+	}
+	register(map[string]scalar{
+		"pg_get_indexdef": indexDef, "pg_get_indexdef_ext": indexDef,
+		"pg_get_constraintdef": constraintDef, "pg_get_constraintdef_ext": constraintDef,
+		"pg_get_viewdef": viewDef, "pg_get_viewdef_ext": viewDef, "pg_get_viewdef_wrap": viewDef,
+		"pg_get_viewdef_name": viewDefByName, "pg_get_viewdef_name_ext": viewDefByName,
+		"pg_get_expr": nodeText, "pg_get_expr_ext": nodeText,
+		"pg_get_function_arguments":          functionArguments(true),
+		"pg_get_function_identity_arguments": functionArguments(false),
+		"pg_get_function_result":             functionResult,
+		"pg_get_ruledef":                     null, "pg_get_ruledef_ext": null,
+		"pg_get_triggerdef": null, "pg_get_triggerdef_ext": null,
+	})
+}
+
+// Deparse, when set, prints the stored text of an expression over a relation (or
+// of a view's query, rel 0) as PostgreSQL prints its parsed form. The planner's
+// room sets it during start-up.
+var Deparse func(l DeparseContext, rel sqltypes.OID, text string, isQuery bool) (string, bool)
+
+// DeparseContext gives Deparse the session's planning context.
+type DeparseContext struct{ *lookup }
+
+// expression is pg_get_expr of a stored text.
+func (l *lookup) expression(rel sqltypes.OID, stored string) string {
+	if Deparse != nil {
+		if s, ok := Deparse(DeparseContext{l}, rel, stored, false); ok {
+			return s
+		}
+	}
+	return stored
+}
+
+func (l *lookup) viewDef(o sqltypes.OID) sqltypes.Datum {
+	r := l.cat.Relation(o)
+	if r == nil && l.ctx.Relations != nil {
+		if v := l.ctx.Relations.VirtualByOID(o); v != nil {
+			r = v.Rel
+		}
+	}
+	if r == nil || r.Kind != catalog.KindView && r.Kind != catalog.KindMatView {
+		return sqltypes.Null
+	}
+	if Deparse != nil {
+		if s, ok := Deparse(DeparseContext{l}, 0, r.ViewDef, true); ok {
+			return text(s)
+		}
+	}
+	return text(" " + r.ViewDef + ";")
+}
+
+func methodName(ix *catalog.Index) string {
+	if ix.Method == "" {
+		return "btree"
+	}
+	return ix.Method
+}
+
+// indexDef is the CREATE INDEX command of an index.
+func (l *lookup) indexDef(r *catalog.Relation, ix *catalog.Index) string {
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if ix.Unique {
+		b.WriteString("UNIQUE ")
+	}
+	b.WriteString("INDEX " + quoteIdent(ix.Name) + " ON ")
+	b.WriteString(quoteIdent(l.schemaName(r.Schema)) + "." + quoteIdent(r.Name))
+	b.WriteString(" USING " + methodName(ix) + " (")
+	for i, k := range ix.Keys {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(l.keyText(r, k))
+		b.WriteString(keyOptions(k))
+	}
+	b.WriteString(")")
+	if len(ix.Include) > 0 {
+		b.WriteString(" INCLUDE (" + columnList(r, ix.Include) + ")")
+	}
+	if ix.NullsNotDistinct {
+		b.WriteString(" NULLS NOT DISTINCT")
+	}
+	if len(ix.Options) > 0 {
+		b.WriteString(" WITH (" + optionList(ix.Options) + ")")
+	}
+	if ix.Predicate != "" {
+		b.WriteString(" WHERE " + l.expression(r.OID, ix.Predicate))
+	}
+	return b.String()
+}
+
+// keyText is a column name, a function call as it is, or an expression in parentheses.
+func (l *lookup) keyText(r *catalog.Relation, k catalog.IndexKey) string {
+	if k.Attr > 0 {
+		return quoteIdent(r.Columns[k.Attr-1].Name)
+	}
+	s := l.expression(r.OID, k.Expr)
+	if isCall(s) || strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {
+		return s
+	}
+	return "(" + s + ")"
+}
+
+// isCall reports whether an expression's text is one function call.
+func isCall(s string) bool {
+	open := strings.IndexByte(s, '(')
+	if open <= 0 || s[len(s)-1] != ')' {
+		return false
+	}
+	for _, c := range s[:open] {
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	depth := 0
+	for i := open; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+			if depth == 0 && i < len(s)-1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func keyOptions(k catalog.IndexKey) string {
+	s := ""
+	if k.OpClass != 0 {
+		if oc := sqltypes.OpClassByOID(k.OpClass); oc != nil && !oc.Default {
+			s = " " + oc.Name
+		}
+	}
+	switch {
+	case k.Desc && !k.NullsFirst:
+		return s + " DESC NULLS LAST"
+	case k.Desc:
+		return s + " DESC"
+	case k.NullsFirst:
+		return s + " NULLS FIRST"
+	}
+	return s
+}
+
+func indexColumnDef(r *catalog.Relation, ix *catalog.Index, n int) string {
+	switch {
+	case n <= len(ix.Keys):
+		if k := ix.Keys[n-1]; k.Attr == 0 {
+			return k.Expr
+		} else {
+			return quoteIdent(r.Columns[k.Attr-1].Name)
+		}
+	case n <= len(ix.Keys)+len(ix.Include):
+		return quoteIdent(r.Columns[ix.Include[n-len(ix.Keys)-1]-1].Name)
+	}
+	return ""
+}
+
+func columnList(r *catalog.Relation, attrs []int16) string {
+	names := make([]string, len(attrs))
+	for i, a := range attrs {
+		names[i] = quoteIdent(r.Columns[a-1].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func optionList(opts []string) string {
+	out := make([]string, len(opts))
+	for i, o := range opts {
+		name, value, _ := strings.Cut(o, "=")
+		out[i] = quoteIdent(name) + "='" + value + "'"
+		if value == strings.ToLower(value) && strings.Trim(value, "0123456789") == "" {
+			out[i] = quoteIdent(name) + "='" + value + "'"
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// constraintDef is pg_get_constraintdef; "" when there is no such constraint.
+func (l *lookup) constraintDef(o sqltypes.OID) string {
+	out := ""
+	l.cat.AllRelations(func(r *catalog.Relation) bool {
+		for _, c := range r.Checks {
+			if c.OID == o {
+				out = "CHECK (" + parenthesised(l.expression(r.OID, c.Expr)) + ")" + validity(c.NotValid, c.NoInherit)
+			}
+		}
+		for _, ix := range r.Indexes {
+			if ix.ConstraintOID == o && o != 0 {
+				out = keyDef(r, ix)
+			}
+		}
+		for _, f := range r.ForeignKeys {
+			if f.OID == o {
+				out = l.foreignKeyDef(r, f)
+			}
+		}
+		return out == ""
+	})
+	if out == "" {
+		l.cat.AllTypes(func(t *catalog.UserType) bool {
+			for _, c := range t.Checks {
+				if c.OID == o {
+					out = "CHECK (" + parenthesised(strings.ReplaceAll(l.expression(0, c.Expr), "value", "VALUE")) + ")" + validity(c.NotValid, false)
+				}
+			}
+			return out == ""
+		})
+	}
+	return out
+}
+
+// parenthesised adds parentheses unless the text has them already or is one call.
+func parenthesised(s string) string {
+	if isCall(s) || wrapped(s) {
+		return s
+	}
+	return "(" + s + ")"
+}
+
+// wrapped reports whether one pair of parentheses surrounds the whole text.
+func wrapped(s string) bool {
+	if len(s) < 2 || s[0] != '(' {
+		return false
+	}
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i == len(s)-1
+			}
+		}
+	}
+	return false
+}
+
+func validity(notValid, noInherit bool) string {
+	s := ""
+	if noInherit {
+		s += " NO INHERIT"
+	}
+	if notValid {
+		s += " NOT VALID"
+	}
+	return s
+}
+
+func keyDef(r *catalog.Relation, ix *catalog.Index) string {
+	s := "UNIQUE "
+	if ix.Primary {
+		s = "PRIMARY KEY "
+	}
+	if ix.NullsNotDistinct {
+		s += "NULLS NOT DISTINCT "
+	}
+	var attrs []int16
+	for _, k := range ix.Keys {
+		attrs = append(attrs, k.Attr)
+	}
+	s += "(" + columnList(r, attrs) + ")"
+	if len(ix.Include) > 0 {
+		s += " INCLUDE (" + columnList(r, ix.Include) + ")"
+	}
+	return s + deferral(ix.Deferrable, ix.InitiallyDeferred)
+}
+
+func deferral(deferrable, deferred bool) string {
+	switch {
+	case deferred:
+		return " DEFERRABLE INITIALLY DEFERRED"
+	case deferrable:
+		return " DEFERRABLE"
+	}
+	return ""
+}
+
+func (l *lookup) foreignKeyDef(r *catalog.Relation, f *catalog.ForeignKey) string {
+	parent := l.cat.Relation(f.RefTable)
+	if parent == nil {
+		return ""
+	}
+	s := "FOREIGN KEY (" + columnList(r, f.Attrs) + ") REFERENCES " + l.relationName(parent, nil) + "(" + columnList(parent, f.RefAttrs) + ")"
+	if f.Match == 'f' {
+		s += " MATCH FULL"
+	}
+	action := map[byte]string{'r': "RESTRICT", 'c': "CASCADE", 'n': "SET NULL", 'd': "SET DEFAULT"}
+	if a := action[f.OnUpdate]; a != "" {
+		s += " ON UPDATE " + a
+	}
+	if a := action[f.OnDelete]; a != "" {
+		s += " ON DELETE " + a
+		if len(f.SetAttrs) > 0 {
+			s += " (" + columnList(r, f.SetAttrs) + ")"
+		}
+	}
+	return s + deferral(f.Deferrable, f.InitiallyDeferred) + validity(f.NotValid, false)
+}
+
+// argument is one argument of a function for printing.
+type argument struct {
+	name, def string
+	typ       sqltypes.OID
+	mode      byte
+}
+
+// functionOf collects a function's arguments and result.
+func (l *lookup) functionOf(o sqltypes.OID) (args []argument, ret sqltypes.OID, set, ok bool) {
+	if p := sqltypes.ProcByOID(o); p != nil {
+		types, modes := p.AllArgTypes, p.ArgModes
+		if types == nil {
+			types = p.ArgTypes
+		}
+		inputs := 0
+		for i, t := range types {
+			a := argument{typ: t, mode: 'i'}
+			if modes != nil {
+				a.mode = modes[i]
+			}
+			if p.ArgNames != nil {
+				a.name = p.ArgNames[i]
+			}
+			if a.mode == 'i' || a.mode == 'b' || a.mode == 'v' {
+				if d := inputs - (len(p.ArgTypes) - p.NumDefaults); d >= 0 && d < len(p.Defaults) {
+					a.def = p.Defaults[d]
+				}
+				inputs++
+			}
+			args = append(args, a)
+		}
+		return args, p.RetType, p.RetSet, true
+	}
+	f := l.cat.Function(o)
+	if f == nil {
+		return nil, 0, false, false
+	}
+	inputs, total := 0, 0
+	for _, m := range f.ArgModes {
+		if m == 'i' || m == 'b' || m == 'v' {
+			total++
+		}
+	}
+	for i, t := range f.ArgTypes {
+		a := argument{name: f.ArgNames[i], typ: t.OID, mode: f.ArgModes[i]}
+		if a.mode == 'i' || a.mode == 'b' || a.mode == 'v' {
+			if d := inputs - (total - len(f.ArgDefaults)); d >= 0 {
+				a.def = f.ArgDefaults[d]
+			}
+			inputs++
+		}
+		args = append(args, a)
+	}
+	return args, f.RetType, f.RetSet, true
+}
+
+var modeWords = map[byte]string{'o': "OUT ", 'b': "INOUT ", 'v': "VARIADIC "}
+
+func functionArguments(defaults bool) scalar {
+	return func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		args, _, _, ok := l.functionOf(argOID(a[0]))
+		if !ok {
+			return sqltypes.Null, nil
+		}
+		var parts []string
+		for _, x := range args {
+			if x.mode == 't' || !defaults && x.mode == 'o' {
+				continue
+			}
+			s := modeWords[x.mode]
+			if x.name != "" {
+				s += quoteIdent(x.name) + " "
+			}
+			s += l.typeName(x.typ, -1)
+			if defaults && x.def != "" {
+				s += " DEFAULT " + x.def
+			}
+			parts = append(parts, s)
+		}
+		return text(strings.Join(parts, ", ")), nil
+	}
+}
+
+func functionResult(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+	args, ret, set, ok := l.functionOf(argOID(a[0]))
+	if !ok {
+		return sqltypes.Null, nil
+	}
+	var table []string
+	for _, x := range args {
+		if x.mode == 't' {
+			table = append(table, quoteIdent(x.name)+" "+l.typeName(x.typ, -1))
+		}
+	}
+	switch {
+	case table != nil:
+		return text("TABLE(" + strings.Join(table, ", ") + ")"), nil
+	case set:
+		return text("SETOF " + l.typeName(ret, -1)), nil
+	}
+	return text(l.typeName(ret, -1)), nil
+}

@@ -1,0 +1,115 @@
+// Command gen writes facts/relations.tsv, the names, OIDs and columns of the
+// relations of pg_catalog and information_schema, from a PostgreSQL 15 server.
+//
+//	go run ./exec/syscat/internal/gen -dsn DSN -out exec/syscat/facts
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const relationsSQL = `SELECT n.nspname, c.relname, c.oid::int8, c.relkind::text, c.reltype::int8, a.attname,
+  a.atttypid::int8, a.atttypmod::int8, a.attnotnull, a.attcollation::int8, a.attnum::int8
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+  WHERE n.nspname IN ('pg_catalog', 'information_schema') AND c.relkind IN ('r', 'v')
+  AND c.relname NOT LIKE '\_pg%'
+  ORDER BY n.nspname DESC, c.oid, a.attnum`
+
+const indexesSQL = `SELECT c.oid::int8, c.relname, i.indrelid::int8, i.indisunique, i.indisprimary, i.indkey::text
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
+  JOIN pg_namespace n ON n.oid = t.relnamespace WHERE n.nspname = 'pg_catalog' AND t.relkind = 'r' ORDER BY 3, 1`
+
+func main() {
+	dsn := flag.String("dsn", "", "a PostgreSQL 15 server")
+	out := flag.String("out", "facts", "folder to write to")
+	flag.Parse()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, *dsn)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if err := write(ctx, conn, filepath.Join(*out, "relations.tsv")); err != nil {
+		log.Fatal(err)
+	}
+	if err := writeRows(ctx, conn, filepath.Join(*out, "rows.tsv")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// fixed are relations whose rows are the same in every new database.
+var fixed = []string{"pg_type", "pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc",
+	"pg_operator", "pg_cast", "pg_aggregate", "pg_range", "pg_conversion", "pg_tablespace"}
+
+// writeRows dumps the fixed relations: a line "T name column…" and then the rows, in COPY's text form.
+func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, rel := range fixed {
+		var names, list string
+		err := conn.QueryRow(ctx, `SELECT string_agg(attname, E'\t' ORDER BY attnum), string_agg(CASE atttypid::regtype::text
+			WHEN 'regproc' THEN attname || '::oid' WHEN 'pg_node_tree' THEN 'NULL' WHEN 'aclitem[]' THEN 'NULL' ELSE attname::text END, ', ' ORDER BY attnum)
+			FROM pg_attribute WHERE attrelid = ('pg_catalog.' || $1)::regclass AND attnum > 0 AND NOT attisdropped`, rel).Scan(&names, &list)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(f, "T\t%s\t%s\n", rel, names)
+		first := strings.SplitN(list, ",", 2)[0]
+		if _, err := conn.PgConn().CopyTo(ctx, f, fmt.Sprintf("COPY (SELECT %s FROM pg_catalog.%s WHERE %s::oid < 16384 ORDER BY 1) TO STDOUT", list, rel, first)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(ctx context.Context, conn *pgx.Conn, path string) error {
+	var b strings.Builder
+	rows, err := conn.Query(ctx, relationsSQL)
+	if err != nil {
+		return err
+	}
+	last := int64(0)
+	for rows.Next() {
+		var schema, rel, kind, att string
+		var oid, rowtype, typ, mod, coll, num int64
+		var notNull bool
+		if err := rows.Scan(&schema, &rel, &oid, &kind, &rowtype, &att, &typ, &mod, &notNull, &coll, &num); err != nil {
+			return err
+		}
+		if oid != last {
+			fmt.Fprintf(&b, "R\t%s\t%s\t%d\t%s\t%d\n", schema, rel, oid, kind, rowtype)
+			last = oid
+		}
+		fmt.Fprintf(&b, "A\t%s\t%d\t%d\t%t\t%d\n", att, typ, mod, notNull, coll)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if rows, err = conn.Query(ctx, indexesSQL); err != nil {
+		return err
+	}
+	for rows.Next() {
+		var name, keys string
+		var oid, rel int64
+		var unique, primary bool
+		if err := rows.Scan(&oid, &name, &rel, &unique, &primary, &keys); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "I\t%d\t%s\t%d\t%t\t%t\t%s\n", oid, name, rel, unique, primary, keys)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}

@@ -1,0 +1,445 @@
+package syscat
+
+import (
+	"math"
+	"strconv"
+
+	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Access methods (pg_am).
+const (
+	amHeap  sqltypes.OID = 2
+	amBtree sqltypes.OID = 403
+	amHash  sqltypes.OID = 405
+)
+
+func registerObjects(s *Set) {
+	s.static("pg_catalog.pg_namespace", []string{"oid", "nspname", "nspowner", "nspacl"}, func(q *Query, emit Emit) error {
+		for _, n := range sorted(q.Cat.AllSchemas, func(n *catalog.Schema) sqltypes.OID { return n.OID }) {
+			emit(oid(n.OID), text(n.Name), oid(n.Owner), aclArray(q.Cat, n.ACL))
+		}
+		return nil
+	})
+	s.static("pg_catalog.pg_class", []string{"oid", "relname", "relnamespace", "reltype", "reloftype", "relowner", "relam", "relfilenode",
+		"reltablespace", "relpages", "reltuples", "relallvisible", "reltoastrelid", "relhasindex", "relisshared", "relpersistence", "relkind",
+		"relnatts", "relchecks", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity", "relforcerowsecurity", "relispopulated",
+		"relreplident", "relispartition", "relrewrite", "relfrozenxid", "relminmxid", "relacl", "reloptions"}, classRows)
+	s.static("pg_catalog.pg_attribute", []string{"attrelid", "attname", "atttypid", "attstattarget", "attlen", "attnum", "attndims", "attcacheoff",
+		"atttypmod", "attbyval", "attalign", "attstorage", "attcompression", "attnotnull", "atthasdef", "atthasmissing", "attidentity", "attgenerated",
+		"attisdropped", "attislocal", "attinhcount", "attcollation", "attacl"}, attributeRows)
+	s.static("pg_catalog.pg_attrdef", []string{"oid", "adrelid", "adnum", "adbin"}, func(q *Query, emit Emit) error {
+		for _, r := range relations(q.Cat) {
+			for _, c := range r.Columns {
+				if c.HasDefault && !c.Dropped {
+					emit(oid(attrdefOID(r, c)), oid(r.OID), num(int(c.Num)), text(c.Default))
+				}
+			}
+		}
+		return nil
+	})
+	s.static("pg_catalog.pg_index", []string{"indexrelid", "indrelid", "indnatts", "indnkeyatts", "indisunique", "indnullsnotdistinct", "indisprimary",
+		"indisexclusion", "indimmediate", "indisclustered", "indisvalid", "indcheckxmin", "indisready", "indislive", "indisreplident", "indkey",
+		"indcollation", "indclass", "indoption", "indexprs", "indpred"}, indexRows)
+	s.static("pg_catalog.pg_sequence", []string{"seqrelid", "seqtypid", "seqstart", "seqincrement", "seqmax", "seqmin", "seqcache", "seqcycle"},
+		func(q *Query, emit Emit) error {
+			for _, r := range relations(q.Cat) {
+				if d := r.Sequence; d != nil {
+					emit(oid(r.OID), oid(d.Type), sqltypes.Int(d.Start), sqltypes.Int(d.Increment), sqltypes.Int(d.Max), sqltypes.Int(d.Min),
+						sqltypes.Int(d.Cache), yes(d.Cycle))
+				}
+			}
+			return nil
+		})
+	s.static("pg_catalog.pg_rewrite", []string{"oid", "rulename", "ev_class", "ev_type", "ev_enabled", "is_instead", "ev_qual", "ev_action"},
+		func(q *Query, emit Emit) error {
+			for _, r := range relations(q.Cat) {
+				if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
+					emit(oid(r.OID), text("_RETURN"), oid(r.OID), char('1'), char('O'), yes(true), text("<>"), text(r.ViewDef))
+				}
+			}
+			return nil
+		})
+	s.static("pg_catalog.pg_description", []string{"objoid", "classoid", "objsubid", "description"}, descriptionRows)
+	s.static("pg_catalog.pg_shdescription", []string{"objoid", "classoid", "description"}, func(q *Query, emit Emit) error {
+		q.Cat.AllDatabases(func(d *catalog.Database) bool {
+			if d.Comment != "" {
+				emit(oid(d.OID), oid(classDatabase), text(d.Comment))
+			}
+			return true
+		})
+		q.Cat.AllRoles(func(r *catalog.Role) bool {
+			if r.Comment != "" {
+				emit(oid(r.OID), oid(classAuthid), text(r.Comment))
+			}
+			return true
+		})
+		return nil
+	})
+	s.static("pg_catalog.pg_depend", []string{"classid", "objid", "objsubid", "refclassid", "refobjid", "refobjsubid", "deptype"}, dependRows)
+}
+
+// OIDs of the catalogues themselves, as pg_description and pg_depend name them.
+const (
+	classClass      sqltypes.OID = 1259
+	classType       sqltypes.OID = 1247
+	classProc       sqltypes.OID = 1255
+	classNamespace  sqltypes.OID = 2615
+	classConstraint sqltypes.OID = 2606
+	classAttrdef    sqltypes.OID = 2604
+	classDatabase   sqltypes.OID = 1262
+	classAuthid     sqltypes.OID = 1260
+	classRewrite    sqltypes.OID = 2618
+)
+
+// attrdefOID makes a stable OID for a column default, which has no descriptor of its own.
+func attrdefOID(r *catalog.Relation, c *catalog.Column) sqltypes.OID {
+	return sqltypes.OID(1<<31) | r.OID<<7 ^ sqltypes.OID(c.Num)
+}
+
+func classRows(q *Query, emit Emit) error {
+	cat := q.Cat
+	for _, t := range q.set.order {
+		r := t.virtual.Rel
+		emitClass(q, emit, r, t.kind, len(t.indexes) > 0)
+		for _, ix := range t.indexes {
+			emitIndexClass(q, emit, r, ix)
+		}
+	}
+	for _, r := range relations(cat) {
+		emitClass(q, emit, r, byte(r.Kind), len(r.Indexes) > 0)
+		for _, ix := range r.Indexes {
+			emitIndexClass(q, emit, r, ix)
+		}
+	}
+	return nil
+}
+
+const pageSize = 8192 // relpages counts in PostgreSQL's pages
+
+func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex bool) {
+	tuples, pages := -1.0, 0
+	if st := q.Cat.Stats(r.OID); st != nil {
+		tuples, pages = st.Rows, int(math.Ceil(float64(st.Bytes)/pageSize))
+	}
+	am, replica := amHeap, byte('d')
+	if kind != 'r' && kind != 'm' {
+		am, replica = 0, 'n'
+	}
+	if r.Kind == catalog.KindVirtual {
+		replica = 'n'
+	}
+	if kind == 'v' || kind == 'c' {
+		tuples = 0
+	}
+	if kind == 'S' {
+		tuples, pages = 1, 1
+	}
+	opts := sqltypes.Null
+	if len(r.Options) > 0 {
+		opts = textArray(r.Options)
+	}
+	file := sqltypes.OID(0)
+	if kind == 'r' || kind == 'm' || kind == 'S' {
+		file = r.OID
+	}
+	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(0), oid(r.Owner), oid(am), oid(file),
+		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(hasIndex), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
+		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(hasTriggers(q.Cat, r)), yes(false), yes(false), yes(false),
+		yes(r.Kind != catalog.KindMatView || r.Populated),
+		char(replica), yes(false), oid(0), sqltypes.Int(0), sqltypes.Int(0), aclArray(q.Cat, r.ACL), opts)
+}
+
+// hasTriggers: foreign keys are triggers in PostgreSQL's eyes.
+func hasTriggers(cat *catalog.Catalog, r *catalog.Relation) bool {
+	if len(r.ForeignKeys) > 0 {
+		return true
+	}
+	if r.Kind != catalog.KindTable {
+		return false
+	}
+	found := false
+	cat.AllRelations(func(o *catalog.Relation) bool {
+		for _, fk := range o.ForeignKeys {
+			found = found || fk.RefTable == r.OID
+		}
+		return !found
+	})
+	return found
+}
+
+func sharedRelation(o sqltypes.OID) bool {
+	switch o {
+	case 1213, 1260, 1261, 1262, 1214, 2396, 2964, 3592, 6000, 6100, 6243:
+		return true
+	}
+	return false
+}
+
+func emitIndexClass(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
+	am := amBtree
+	if ix.Method == "hash" {
+		am = amHash
+	}
+	opts := sqltypes.Null
+	if len(ix.Options) > 0 {
+		opts = textArray(ix.Options)
+	}
+	tuples, pages := 0.0, 1
+	if st := q.Cat.Stats(r.OID); st != nil {
+		tuples = st.Rows
+		pages = int(math.Ceil(st.Rows*32/pageSize)) + 1
+	}
+	emit(oid(ix.OID), text(ix.Name), oid(ix.Schema), oid(0), oid(0), oid(r.Owner), oid(am), oid(ix.OID),
+		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(false), yes(sharedRelation(r.OID)), char(r.Persistence), char('i'),
+		num(len(ix.Keys)+len(ix.Include)), num(0), yes(false), yes(false), yes(false), yes(false), yes(false), yes(true),
+		char('n'), yes(false), oid(0), sqltypes.Int(0), sqltypes.Int(0), sqltypes.Null, opts)
+}
+
+func attributeRows(q *Query, emit Emit) error {
+	for _, t := range q.set.order {
+		emitAttributes(q, emit, t.virtual.Rel, t.kind)
+	}
+	for _, r := range relations(q.Cat) {
+		emitAttributes(q, emit, r, byte(r.Kind))
+		for _, ix := range r.Indexes {
+			for i, c := range indexColumns(r, ix) {
+				c.Num = int16(i + 1)
+				emitAttribute(q, emit, ix.OID, c)
+			}
+		}
+	}
+	return nil
+}
+
+// indexColumns are an index's attributes as columns.
+func indexColumns(r *catalog.Relation, ix *catalog.Index) []*catalog.Column {
+	var out []*catalog.Column
+	for _, k := range ix.Keys {
+		c := &catalog.Column{Name: "expr", Type: k.Type, StatTarget: -1}
+		if k.Attr > 0 {
+			c.Name, c.Type = r.Columns[k.Attr-1].Name, r.Columns[k.Attr-1].Type
+		}
+		out = append(out, c)
+	}
+	for _, a := range ix.Include {
+		out = append(out, &catalog.Column{Name: r.Columns[a-1].Name, Type: r.Columns[a-1].Type, StatTarget: -1})
+	}
+	return out
+}
+
+// systemColumns are what every table has besides its own.
+var systemColumns = []*catalog.Column{
+	{Num: -6, Name: "tableoid", Type: sqltypes.ColumnType{OID: sqltypes.OIDOid, TypMod: -1}, NotNull: true},
+	{Num: -5, Name: "cmax", Type: sqltypes.ColumnType{OID: sqltypes.OIDCid, TypMod: -1}, NotNull: true},
+	{Num: -4, Name: "xmax", Type: sqltypes.ColumnType{OID: sqltypes.OIDXid, TypMod: -1}, NotNull: true},
+	{Num: -3, Name: "cmin", Type: sqltypes.ColumnType{OID: sqltypes.OIDCid, TypMod: -1}, NotNull: true},
+	{Num: -2, Name: "xmin", Type: sqltypes.ColumnType{OID: sqltypes.OIDXid, TypMod: -1}, NotNull: true},
+	{Num: -1, Name: "ctid", Type: sqltypes.ColumnType{OID: sqltypes.OIDTid, TypMod: -1}, NotNull: true},
+}
+
+func emitAttributes(q *Query, emit Emit, r *catalog.Relation, kind byte) {
+	if kind == 'r' || kind == 'm' || kind == 'S' {
+		for _, c := range systemColumns {
+			emitAttribute(q, emit, r.OID, c)
+		}
+	}
+	for _, c := range r.Columns {
+		emitAttribute(q, emit, r.OID, c)
+	}
+}
+
+func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column) {
+	t := q.Cat.Type(c.Type.OID)
+	if t == nil {
+		t = &sqltypes.Type{Len: -1}
+	}
+	typ := c.Type.OID
+	if c.Dropped {
+		typ = 0
+	}
+	dims := 0
+	if t.IsArray {
+		dims = 1
+	}
+	align, storage := physical(t)
+	target := c.StatTarget
+	if c.Num < 0 {
+		target = 0
+	}
+	emit(oid(rel), text(c.Name), oid(typ), num(target), num(int(t.Len)), num(int(c.Num)), num(dims), num(-1),
+		sqltypes.Int(int64(c.Type.TypMod)), yes(t.ByVal), char(align), char(storage), char(0), yes(c.NotNull && !c.Dropped), yes(c.HasDefault),
+		yes(c.HasMissing), char(c.Identity), char(c.Generated), yes(c.Dropped), yes(true), num(0), oid(collationOf(c.Type, t)), aclArray(q.Cat, c.ACL))
+}
+
+// collationOf shows the default collation for collatable types.
+func collationOf(c sqltypes.ColumnType, t *sqltypes.Type) sqltypes.OID {
+	if c.Collation != 0 {
+		return c.Collation
+	}
+	return t.Collation
+}
+
+// physical derives typalign and typstorage, which mean nothing to the storage here.
+func physical(t *sqltypes.Type) (align, storage byte) {
+	switch {
+	case t.Len == 1:
+		return 'c', 'p'
+	case t.Len == 2:
+		return 's', 'p'
+	case t.Len == 4:
+		return 'i', 'p'
+	case t.Len == 8:
+		return 'd', 'p'
+	case t.Len > 0 && (t.OID == sqltypes.OIDName || t.OID == sqltypes.OIDUuid):
+		return 'c', 'p'
+	case t.Len > 0:
+		return 'd', 'p'
+	case t.Len == -2:
+		return 'c', 'p'
+	case t.OID == sqltypes.OIDNumeric || t.OID == sqltypes.OIDInet || t.OID == sqltypes.OIDCidr:
+		return 'i', 'm'
+	case t.IsArray || t.TypType == 'c' || t.TypType == 'r':
+		return 'd', 'x'
+	}
+	return 'i', 'x'
+}
+
+func indexRows(q *Query, emit Emit) error {
+	for _, t := range q.set.order {
+		for _, ix := range t.indexes {
+			emitIndex(q, emit, t.virtual.Rel, ix)
+		}
+	}
+	for _, r := range relations(q.Cat) {
+		for _, ix := range r.Indexes {
+			emitIndex(q, emit, r, ix)
+		}
+	}
+	return nil
+}
+
+func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
+	n := len(ix.Keys) + len(ix.Include)
+	keys := make([]int16, 0, n)
+	var colls, classes []sqltypes.OID
+	var opts []int16
+	exprs := sqltypes.Null
+	am := amBtree
+	if ix.Method == "hash" {
+		am = amHash
+	}
+	for _, k := range ix.Keys {
+		keys = append(keys, k.Attr)
+		t := q.Cat.Type(k.Type.OID)
+		coll := k.Type.Collation
+		if t != nil && coll == 0 {
+			coll = t.Collation
+		}
+		colls = append(colls, coll)
+		class := k.OpClass
+		if class == 0 {
+			if c := sqltypes.DefaultOpClass(am, k.Type.OID); c != nil {
+				class = c.OID
+			}
+		}
+		classes = append(classes, class)
+		var o int16
+		if k.Desc {
+			o |= 1
+		}
+		if k.NullsFirst {
+			o |= 2
+		}
+		opts = append(opts, o)
+		if k.Attr == 0 {
+			exprs = text(k.Expr)
+		}
+	}
+	keys = append(keys, ix.Include...)
+	emit(oid(ix.OID), oid(r.OID), num(n), num(len(ix.Keys)), yes(ix.Unique), yes(ix.NullsNotDistinct), yes(ix.Primary),
+		yes(false), yes(!ix.Deferrable), yes(false), yes(ix.Ready), yes(false), yes(true), yes(true), yes(false), sqltypes.Int2Vector(keys),
+		sqltypes.OIDVector(colls), sqltypes.OIDVector(classes), sqltypes.Int2Vector(opts), exprs, textOrNull(ix.Predicate))
+}
+
+func descriptionRows(q *Query, emit Emit) error {
+	put := func(o, class sqltypes.OID, sub int, comment string) {
+		if comment != "" {
+			emit(oid(o), oid(class), num(sub), text(comment))
+		}
+	}
+	for _, r := range relations(q.Cat) {
+		put(r.OID, classClass, 0, r.Comment)
+		for _, c := range r.Columns {
+			put(r.OID, classClass, int(c.Num), c.Comment)
+		}
+		for _, ix := range r.Indexes {
+			put(ix.OID, classClass, 0, ix.Comment)
+		}
+		for _, c := range r.Checks {
+			put(c.OID, classConstraint, 0, c.Comment)
+		}
+		for _, f := range r.ForeignKeys {
+			put(f.OID, classConstraint, 0, f.Comment)
+		}
+	}
+	q.Cat.AllSchemas(func(s *catalog.Schema) bool { put(s.OID, classNamespace, 0, s.Comment); return true })
+	q.Cat.AllTypes(func(t *catalog.UserType) bool { put(t.OID, classType, 0, t.Comment); return true })
+	q.Cat.AllFunctions(func(f *catalog.Function) bool { put(f.OID, classProc, 0, f.Comment); return true })
+	return nil
+}
+
+// dependRows shows the dependencies that clients look for: sequences of columns,
+// indexes of constraints, defaults of columns, row types.
+func dependRows(q *Query, emit Emit) error {
+	dep := func(class, obj sqltypes.OID, sub int, refClass, ref sqltypes.OID, refSub int, kind byte) {
+		emit(oid(class), oid(obj), num(sub), oid(refClass), oid(ref), num(refSub), char(kind))
+	}
+	for _, r := range relations(q.Cat) {
+		dep(classClass, r.OID, 0, classNamespace, r.Schema, 0, 'n')
+		if r.RowType != 0 {
+			dep(classType, r.RowType, 0, classClass, r.OID, 0, 'i')
+		}
+		if s := r.Sequence; s != nil && s.OwnerTable != 0 {
+			kind := byte('a')
+			if s.Internal {
+				kind = 'i'
+			}
+			dep(classClass, r.OID, 0, classClass, s.OwnerTable, int(s.OwnerAttr), kind)
+		}
+		for _, c := range r.Columns {
+			if c.HasDefault && !c.Dropped {
+				dep(classAttrdef, attrdefOID(r, c), 0, classClass, r.OID, int(c.Num), 'a')
+				if c.OwnedSequence != 0 {
+					dep(classAttrdef, attrdefOID(r, c), 0, classClass, c.OwnedSequence, 0, 'n')
+				}
+			}
+		}
+		for _, ix := range r.Indexes {
+			if ix.Constraint != "" {
+				dep(classClass, ix.OID, 0, classConstraint, ix.ConstraintOID, 0, 'i')
+				continue
+			}
+			for _, k := range ix.Keys {
+				dep(classClass, ix.OID, 0, classClass, r.OID, int(k.Attr), 'a')
+			}
+		}
+		for _, fk := range r.ForeignKeys {
+			dep(classConstraint, fk.OID, 0, classClass, r.OID, int(fk.Attrs[0]), 'a')
+			dep(classConstraint, fk.OID, 0, classClass, fk.RefTable, int(fk.RefAttrs[0]), 'n')
+			dep(classConstraint, fk.OID, 0, classClass, fk.RefIndex, 0, 'n')
+		}
+		for _, c := range r.Checks {
+			for _, a := range c.Attrs {
+				dep(classConstraint, c.OID, 0, classClass, r.OID, int(a), 'a')
+			}
+		}
+		if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
+			dep(classRewrite, r.OID, 0, classClass, r.OID, 0, 'i')
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+-- pg_catalog.pg_tables
+SELECT n.nspname AS schemaname, c.relname AS tablename, pg_get_userbyid(c.relowner) AS tableowner, NULL::name AS tablespace,
+       c.relhasindex AS hasindexes, false AS hasrules, c.relhastriggers AS hastriggers, c.relrowsecurity AS rowsecurity
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p')
+
+-- pg_catalog.pg_views
+SELECT n.nspname AS schemaname, c.relname AS viewname, pg_get_userbyid(c.relowner) AS viewowner, pg_get_viewdef(c.oid) AS definition
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'v'
+
+-- pg_catalog.pg_matviews
+SELECT n.nspname AS schemaname, c.relname AS matviewname, pg_get_userbyid(c.relowner) AS matviewowner, NULL::name AS tablespace,
+       c.relhasindex AS hasindexes, c.relispopulated AS ispopulated, pg_get_viewdef(c.oid) AS definition
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'm'
+
+-- pg_catalog.pg_indexes
+SELECT n.nspname AS schemaname, t.relname AS tablename, i.relname AS indexname, NULL::name AS tablespace, pg_get_indexdef(i.oid) AS indexdef
+FROM pg_catalog.pg_index x
+JOIN pg_catalog.pg_class t ON t.oid = x.indrelid
+JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+WHERE t.relkind IN ('r', 'm', 'p') AND i.relkind IN ('i', 'I')
+
+-- pg_catalog.pg_sequences
+SELECT n.nspname AS schemaname, c.relname AS sequencename, pg_get_userbyid(c.relowner) AS sequenceowner, s.seqtypid::regtype AS data_type,
+       s.seqstart AS start_value, s.seqmin AS min_value, s.seqmax AS max_value, s.seqincrement AS increment_by, s.seqcycle AS cycle,
+       s.seqcache AS cache_size, pg_sequence_last_value(c.oid) AS last_value
+FROM pg_catalog.pg_sequence s
+JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'S'
+
+-- pg_catalog.pg_user
+SELECT rolname AS usename, oid AS usesysid, rolcreatedb AS usecreatedb, rolsuper AS usesuper, rolreplication AS userepl,
+       rolbypassrls AS usebypassrls, '********'::text AS passwd, rolvaliduntil AS valuntil, rolconfig AS useconfig
+FROM pg_catalog.pg_roles WHERE rolcanlogin
+
+-- pg_catalog.pg_shadow
+SELECT a.rolname AS usename, a.oid AS usesysid, a.rolcreatedb AS usecreatedb, a.rolsuper AS usesuper, a.rolreplication AS userepl,
+       a.rolbypassrls AS usebypassrls, a.rolpassword AS passwd, a.rolvaliduntil AS valuntil, r.rolconfig AS useconfig
+FROM pg_catalog.pg_authid a JOIN pg_catalog.pg_roles r ON r.oid = a.oid WHERE a.rolcanlogin
+
+-- pg_catalog.pg_group
+SELECT a.rolname AS groname, a.oid AS grosysid, ARRAY(SELECT m.member FROM pg_catalog.pg_auth_members m WHERE m.roleid = a.oid) AS grolist
+FROM pg_catalog.pg_authid a WHERE NOT a.rolcanlogin
+
+-- pg_catalog.pg_rules
+SELECT n.nspname AS schemaname, c.relname AS tablename, r.rulename AS rulename, NULL::text AS definition
+FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE r.rulename <> '_RETURN'
+
+-- pg_catalog.pg_policies
+SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS policyname, NULL::text AS permissive, NULL::name[] AS roles,
+       NULL::text AS cmd, NULL::text AS qual, NULL::text AS with_check WHERE false
+
+-- information_schema.information_schema_catalog_name
+SELECT current_database()::name AS catalog_name
+
+-- information_schema.schemata
+SELECT current_database()::name AS catalog_name, n.nspname AS schema_name, pg_get_userbyid(n.nspowner) AS schema_owner,
+       NULL::name AS default_character_set_catalog, NULL::name AS default_character_set_schema, NULL::name AS default_character_set_name,
+       NULL::varchar AS sql_path
+FROM pg_catalog.pg_namespace n
+WHERE pg_has_role(n.nspowner, 'USAGE') OR has_schema_privilege(n.oid, 'CREATE, USAGE')
+
+-- information_schema.tables
+SELECT current_database()::name AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       CASE WHEN c.relpersistence = 't' THEN 'LOCAL TEMPORARY' WHEN c.relkind IN ('r', 'p') THEN 'BASE TABLE'
+            WHEN c.relkind = 'v' THEN 'VIEW' WHEN c.relkind = 'f' THEN 'FOREIGN' END::varchar AS table_type,
+       NULL::name AS self_referencing_column_name, NULL::varchar AS reference_generation, NULL::name AS user_defined_type_catalog,
+       NULL::name AS user_defined_type_schema, NULL::name AS user_defined_type_name,
+       CASE WHEN c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f') AND pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END::varchar AS is_insertable_into,
+       'NO'::varchar AS is_typed, NULL::varchar AS commit_action
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'v', 'f', 'p') AND NOT pg_is_other_temp_schema(n.oid)
+  AND (pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'))
+
+-- information_schema.views
+SELECT current_database()::name AS table_catalog, n.nspname AS table_schema, c.relname AS table_name,
+       CASE WHEN pg_has_role(c.relowner, 'USAGE') THEN pg_get_viewdef(c.oid) END::varchar AS view_definition,
+       CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED' WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL'
+            ELSE 'NONE' END::varchar AS check_option,
+       CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END::varchar AS is_updatable,
+       CASE WHEN pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END::varchar AS is_insertable_into,
+       'NO'::varchar AS is_trigger_updatable, 'NO'::varchar AS is_trigger_deletable, 'NO'::varchar AS is_trigger_insertable_into
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'v' AND NOT pg_is_other_temp_schema(n.oid)
+  AND (pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'))
+
+-- information_schema.columns
+SELECT current_database()::name AS table_catalog, n.nspname AS table_schema, c.relname AS table_name, a.attname AS column_name,
+       a.attnum::int4 AS ordinal_position,
+       CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END::varchar AS column_default,
+       CASE WHEN a.attnotnull OR t.typtype = 'd' AND t.typnotnull THEN 'NO' ELSE 'YES' END::varchar AS is_nullable,
+       CASE WHEN bt.typelem <> 0 AND bt.typlen = -1 THEN 'ARRAY' WHEN bt.typnamespace = 11 THEN format_type(bt.oid, NULL)
+            ELSE 'USER-DEFINED' END::varchar AS data_type,
+       CASE WHEN bt.oid IN (1042, 1043) AND m.mod <> -1 THEN m.mod - 4 WHEN bt.oid IN (1560, 1562) AND m.mod <> -1 THEN m.mod END::int4 AS character_maximum_length,
+       CASE WHEN bt.oid IN (25, 1042, 1043) THEN CASE WHEN m.mod = -1 OR bt.oid = 25 THEN 1073741824 ELSE (m.mod - 4) * 4 END END::int4 AS character_octet_length,
+       CASE bt.oid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24 WHEN 701 THEN 53
+            WHEN 1700 THEN CASE WHEN m.mod = -1 THEN NULL ELSE ((m.mod - 4) >> 16) & 65535 END END::int4 AS numeric_precision,
+       CASE WHEN bt.oid IN (20, 21, 23, 700, 701) THEN 2 WHEN bt.oid = 1700 THEN 10 END::int4 AS numeric_precision_radix,
+       CASE WHEN bt.oid IN (20, 21, 23) THEN 0 WHEN bt.oid = 1700 AND m.mod <> -1 THEN (m.mod - 4) & 2047 END::int4 AS numeric_scale,
+       CASE WHEN bt.oid = 1082 THEN 0 WHEN bt.oid IN (1083, 1114, 1184, 1266) THEN CASE WHEN m.mod < 0 THEN 6 ELSE m.mod END
+            WHEN bt.oid = 1186 THEN CASE WHEN m.mod < 0 OR m.mod & 65535 = 65535 THEN 6 ELSE m.mod & 65535 END END::int4 AS datetime_precision,
+       NULL::varchar AS interval_type, NULL::int4 AS interval_precision,
+       NULL::name AS character_set_catalog, NULL::name AS character_set_schema, NULL::name AS character_set_name,
+       CASE WHEN co.collname IS NOT NULL THEN current_database() END::name AS collation_catalog, nco.nspname AS collation_schema, co.collname AS collation_name,
+       CASE WHEN t.typtype = 'd' THEN current_database() END::name AS domain_catalog, CASE WHEN t.typtype = 'd' THEN nt.nspname END AS domain_schema,
+       CASE WHEN t.typtype = 'd' THEN t.typname END AS domain_name,
+       current_database()::name AS udt_catalog, nbt.nspname AS udt_schema, bt.typname AS udt_name,
+       NULL::name AS scope_catalog, NULL::name AS scope_schema, NULL::name AS scope_name, NULL::int4 AS maximum_cardinality,
+       a.attnum::text::name AS dtd_identifier, 'NO'::varchar AS is_self_referencing,
+       CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END::varchar AS is_identity,
+       CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END::varchar AS identity_generation,
+       s.seqstart::varchar AS identity_start, s.seqincrement::varchar AS identity_increment, s.seqmax::varchar AS identity_maximum,
+       s.seqmin::varchar AS identity_minimum, CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END::varchar AS identity_cycle,
+       CASE WHEN a.attgenerated <> '' THEN 'ALWAYS' ELSE 'NEVER' END::varchar AS is_generated,
+       CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END::varchar AS generation_expression,
+       CASE WHEN c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f') AND pg_column_is_updatable(c.oid, a.attnum, false) THEN 'YES' ELSE 'NO' END::varchar AS is_updatable
+FROM pg_catalog.pg_attribute a
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+JOIN pg_catalog.pg_type bt ON bt.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+JOIN pg_catalog.pg_namespace nbt ON nbt.oid = bt.typnamespace
+CROSS JOIN LATERAL (SELECT CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS mod) m
+LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation AND co.collname <> 'default'
+LEFT JOIN pg_catalog.pg_namespace nco ON nco.oid = co.collnamespace
+LEFT JOIN pg_catalog.pg_depend dep ON dep.refclassid = 1259 AND dep.refobjid = c.oid AND dep.refobjsubid = a.attnum AND dep.deptype = 'i' AND dep.classid = 1259
+LEFT JOIN pg_catalog.pg_sequence s ON s.seqrelid = dep.objid
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p') AND NOT pg_is_other_temp_schema(n.oid)
+  AND (pg_has_role(c.relowner, 'USAGE') OR has_column_privilege(c.oid, a.attnum, 'SELECT, INSERT, UPDATE, REFERENCES'))
+
+-- information_schema.table_constraints
+SELECT current_database()::name AS constraint_catalog, nc.nspname AS constraint_schema, c.conname AS constraint_name,
+       current_database()::name AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name,
+       CASE c.contype WHEN 'c' THEN 'CHECK' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' END::varchar AS constraint_type,
+       CASE WHEN c.condeferrable THEN 'YES' ELSE 'NO' END::varchar AS is_deferrable,
+       CASE WHEN c.condeferred THEN 'YES' ELSE 'NO' END::varchar AS initially_deferred, 'YES'::varchar AS enforced,
+       CASE WHEN c.contype = 'u' THEN CASE WHEN x.indnullsnotdistinct THEN 'NO' ELSE 'YES' END END::varchar AS nulls_distinct
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
+JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace
+JOIN pg_catalog.pg_namespace nc ON nc.oid = c.connamespace
+LEFT JOIN pg_catalog.pg_index x ON x.indexrelid = c.conindid
+WHERE c.contype NOT IN ('t', 'x') AND r.relkind IN ('r', 'p') AND NOT pg_is_other_temp_schema(nr.oid)
+  AND (pg_has_role(r.relowner, 'USAGE') OR has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES'))
+UNION ALL
+SELECT current_database()::name, nr.nspname, (nr.oid::text || '_' || r.oid::text || '_' || a.attnum::text || '_not_null')::name,
+       current_database()::name, nr.nspname, r.relname, 'CHECK'::varchar, 'NO'::varchar, 'NO'::varchar, 'YES'::varchar, NULL::varchar
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class r ON r.oid = a.attrelid
+JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace
+WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped AND r.relkind IN ('r', 'p') AND NOT pg_is_other_temp_schema(nr.oid)
+  AND (pg_has_role(r.relowner, 'USAGE') OR has_table_privilege(r.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(r.oid, 'SELECT, INSERT, UPDATE, REFERENCES'))
+
+-- information_schema.key_column_usage
+SELECT current_database()::name AS constraint_catalog, nc.nspname AS constraint_schema, c.conname AS constraint_name,
+       current_database()::name AS table_catalog, nr.nspname AS table_schema, r.relname AS table_name, a.attname AS column_name,
+       k.ord::int4 AS ordinal_position,
+       CASE WHEN c.contype = 'f' THEN array_position(x.indkey::int2[], c.confkey[k.ord::int4]) + 1 END::int4 AS position_in_unique_constraint
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
+JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace
+JOIN pg_catalog.pg_namespace nc ON nc.oid = c.connamespace
+CROSS JOIN LATERAL unnest(c.conkey) WITH ORDINALITY k(attnum, ord)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = k.attnum
+LEFT JOIN pg_catalog.pg_index x ON x.indexrelid = c.conindid
+WHERE c.contype IN ('p', 'u', 'f') AND r.relkind IN ('r', 'p') AND NOT pg_is_other_temp_schema(nr.oid)
+  AND (pg_has_role(r.relowner, 'USAGE') OR has_column_privilege(r.oid, a.attnum, 'SELECT, INSERT, UPDATE, REFERENCES'))
+
+-- information_schema.constraint_column_usage
+SELECT current_database()::name AS table_catalog, n.nspname AS table_schema, r.relname AS table_name, a.attname AS column_name,
+       current_database()::name AS constraint_catalog, nc.nspname AS constraint_schema, c.conname AS constraint_name
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_namespace nc ON nc.oid = c.connamespace
+JOIN pg_catalog.pg_class r ON r.oid = CASE WHEN c.contype = 'f' THEN c.confrelid ELSE c.conrelid END
+JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = ANY (CASE WHEN c.contype = 'f' THEN c.confkey ELSE c.conkey END)
+WHERE c.contype IN ('p', 'u', 'f', 'c') AND r.relkind IN ('r', 'p') AND pg_has_role(r.relowner, 'USAGE')
+
+-- information_schema.constraint_table_usage
+SELECT current_database()::name AS table_catalog, n.nspname AS table_schema, r.relname AS table_name,
+       current_database()::name AS constraint_catalog, nc.nspname AS constraint_schema, c.conname AS constraint_name
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_namespace nc ON nc.oid = c.connamespace
+JOIN pg_catalog.pg_class r ON r.oid = CASE WHEN c.contype = 'f' THEN c.confrelid ELSE c.conrelid END
+JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
+WHERE c.contype IN ('p', 'u', 'f') AND r.relkind IN ('r', 'p') AND pg_has_role(r.relowner, 'USAGE')
+
+-- information_schema.referential_constraints
+SELECT current_database()::name AS constraint_catalog, nc.nspname AS constraint_schema, c.conname AS constraint_name,
+       current_database()::name AS unique_constraint_catalog, nu.nspname AS unique_constraint_schema, u.conname AS unique_constraint_name,
+       CASE c.confmatchtype WHEN 'f' THEN 'FULL' WHEN 'p' THEN 'PARTIAL' WHEN 's' THEN 'NONE' END::varchar AS match_option,
+       CASE c.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' WHEN 'r' THEN 'RESTRICT' ELSE 'NO ACTION' END::varchar AS update_rule,
+       CASE c.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' WHEN 'r' THEN 'RESTRICT' ELSE 'NO ACTION' END::varchar AS delete_rule
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_namespace nc ON nc.oid = c.connamespace
+JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
+LEFT JOIN pg_catalog.pg_constraint u ON u.conindid = c.conindid AND u.contype IN ('p', 'u') AND u.conrelid = c.confrelid
+LEFT JOIN pg_catalog.pg_namespace nu ON nu.oid = u.connamespace
+WHERE c.contype = 'f' AND (pg_has_role(r.relowner, 'USAGE') OR has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'))
+
+-- information_schema.check_constraints
+SELECT current_database()::name AS constraint_catalog, n.nspname AS constraint_schema, c.conname AS constraint_name,
+       pg_get_expr(c.conbin, c.conrelid)::varchar AS check_clause
+FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace
+LEFT JOIN pg_catalog.pg_class r ON r.oid = c.conrelid LEFT JOIN pg_catalog.pg_type t ON t.oid = c.contypid
+WHERE c.contype = 'c' AND pg_has_role(coalesce(r.relowner, t.typowner), 'USAGE')
+UNION ALL
+SELECT current_database()::name, n.nspname, (n.oid::text || '_' || r.oid::text || '_' || a.attnum::text || '_not_null')::name,
+       (a.attname || ' IS NOT NULL')::varchar
+FROM pg_catalog.pg_class r JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid
+WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attnotnull AND r.relkind IN ('r', 'p') AND pg_has_role(r.relowner, 'USAGE')
+
+-- information_schema.sequences
+SELECT current_database()::name AS sequence_catalog, n.nspname AS sequence_schema, c.relname AS sequence_name,
+       format_type(s.seqtypid, NULL)::varchar AS data_type,
+       CASE s.seqtypid WHEN 21 THEN 16 WHEN 23 THEN 32 ELSE 64 END::int4 AS numeric_precision, 2::int4 AS numeric_precision_radix, 0::int4 AS numeric_scale,
+       s.seqstart::varchar AS start_value, s.seqmin::varchar AS minimum_value, s.seqmax::varchar AS maximum_value, s.seqincrement::varchar AS increment,
+       CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END::varchar AS cycle_option
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid
+WHERE c.relkind = 'S' AND NOT pg_is_other_temp_schema(n.oid)
+  AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 1259 AND d.objid = c.oid AND d.deptype = 'i')
+  AND (pg_has_role(c.relowner, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE'))
+
+-- information_schema.enabled_roles
+SELECT rolname AS role_name FROM pg_catalog.pg_roles WHERE pg_has_role(oid, 'USAGE')
+
+-- information_schema.character_sets
+SELECT NULL::name AS character_set_catalog, NULL::name AS character_set_schema, 'UTF8'::name AS character_set_name,
+       'UCS'::name AS character_repertoire, 'UTF8'::name AS form_of_use, current_database()::name AS default_collate_catalog,
+       NULL::name AS default_collate_schema, NULL::name AS default_collate_name
+
+-- information_schema.collations
+SELECT current_database()::name AS collation_catalog, n.nspname AS collation_schema, c.collname AS collation_name, 'NO PAD'::varchar AS pad_attribute
+FROM pg_catalog.pg_collation c JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace WHERE c.collencoding IN (-1, 6)
+
+-- information_schema.domains
+SELECT current_database()::name AS domain_catalog, nt.nspname AS domain_schema, t.typname AS domain_name,
+       CASE WHEN bt.typelem <> 0 AND bt.typlen = -1 THEN 'ARRAY' WHEN bt.typnamespace = 11 THEN format_type(bt.oid, NULL) ELSE 'USER-DEFINED' END::varchar AS data_type,
+       CASE WHEN bt.oid IN (1042, 1043) AND t.typtypmod <> -1 THEN t.typtypmod - 4 END::int4 AS character_maximum_length,
+       CASE WHEN bt.oid IN (25, 1042, 1043) THEN CASE WHEN t.typtypmod = -1 THEN 1073741824 ELSE (t.typtypmod - 4) * 4 END END::int4 AS character_octet_length,
+       NULL::name AS character_set_catalog, NULL::name AS character_set_schema, NULL::name AS character_set_name,
+       NULL::name AS collation_catalog, NULL::name AS collation_schema, NULL::name AS collation_name,
+       CASE bt.oid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24 WHEN 701 THEN 53
+            WHEN 1700 THEN CASE WHEN t.typtypmod = -1 THEN NULL ELSE ((t.typtypmod - 4) >> 16) & 65535 END END::int4 AS numeric_precision,
+       CASE WHEN bt.oid IN (20, 21, 23, 700, 701) THEN 2 WHEN bt.oid = 1700 THEN 10 END::int4 AS numeric_precision_radix,
+       CASE WHEN bt.oid IN (20, 21, 23) THEN 0 WHEN bt.oid = 1700 AND t.typtypmod <> -1 THEN (t.typtypmod - 4) & 2047 END::int4 AS numeric_scale,
+       CASE WHEN bt.oid = 1082 THEN 0 WHEN bt.oid IN (1083, 1114, 1184, 1266) THEN CASE WHEN t.typtypmod < 0 THEN 6 ELSE t.typtypmod END END::int4 AS datetime_precision,
+       NULL::varchar AS interval_type, NULL::int4 AS interval_precision, t.typdefault::varchar AS domain_default,
+       current_database()::name AS udt_catalog, nbt.nspname AS udt_schema, bt.typname AS udt_name,
+       NULL::name AS scope_catalog, NULL::name AS scope_schema, NULL::name AS scope_name, NULL::int4 AS maximum_cardinality, '1'::name AS dtd_identifier
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
+JOIN pg_catalog.pg_type bt ON bt.oid = t.typbasetype JOIN pg_catalog.pg_namespace nbt ON nbt.oid = bt.typnamespace
+WHERE t.typtype = 'd'
+
+-- information_schema.table_privileges
+SELECT pg_get_userbyid(x.grantor) AS grantor, CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(x.grantee) END::name AS grantee,
+       current_database()::name AS table_catalog, n.nspname AS table_schema, c.relname AS table_name, x.privilege_type::varchar AS privilege_type,
+       CASE WHEN pg_has_role(x.grantee, c.relowner, 'USAGE') OR x.is_grantable THEN 'YES' ELSE 'NO' END::varchar AS is_grantable,
+       CASE WHEN x.privilege_type = 'SELECT' THEN 'YES' ELSE 'NO' END::varchar AS with_hierarchy
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) x
+WHERE c.relkind IN ('r', 'v', 'f', 'p') AND x.privilege_type IN ('INSERT', 'SELECT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER')
+  AND (pg_has_role(x.grantor, 'USAGE') OR x.grantee = 0 OR pg_has_role(x.grantee, 'USAGE'))
