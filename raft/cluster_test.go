@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"ostraka/engine/commitlog"
 	"ostraka/engine/commitlog/logtest"
 	"ostraka/raft"
@@ -38,13 +40,39 @@ type clusterOptions struct {
 	trailingEntries uint64
 	secret          string
 	maxPayload      int
+	pebble          bool // states in pebble, on a disk that can lose power
 }
+
+// replica is an applier that a test can look into.
+type replica interface {
+	commitlog.Applier
+	WaitApplied(context.Context, commitlog.Position) error
+	Flush() commitlog.Position
+	Violation() error
+	payloads() []string
+	close()
+}
+
+// recorder is a replica in memory.
+type recorder struct{ *logtest.Recorder }
+
+func (r recorder) payloads() []string {
+	recs := r.Records()
+	out := make([]string, len(recs))
+	for i, x := range recs {
+		out[i] = string(x.Payload)
+	}
+	return out
+}
+
+func (recorder) close() {}
 
 type node struct {
 	id    string
 	addr  string
 	dir   string
-	state *logtest.Recorder
+	fs    *vfs.MemFS // with pebble states: the node's disk
+	state replica
 	host  *raft.Host
 	group *raft.Group
 	up    bool
@@ -89,7 +117,12 @@ func newCluster(t *testing.T, n int, opts clusterOptions) *cluster {
 // add makes a new node and starts it.
 func (c *cluster) add(id string) *node {
 	c.t.Helper()
-	n := &node{id: id, dir: c.t.TempDir(), state: logtest.NewRecorder()}
+	n := &node{id: id}
+	if c.opts.pebble {
+		n.dir, n.fs = "disk", vfs.NewCrashableMem()
+	} else {
+		n.dir, n.state = c.t.TempDir(), recorder{logtest.NewRecorder()}
+	}
 	c.nodes[id] = n
 	c.start(n)
 	return n
@@ -118,6 +151,12 @@ func (c *cluster) start(n *node) {
 	if os.Getenv("RAFT_LOG") != "" {
 		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
+	if n.fs != nil {
+		cfg.FS = n.fs
+		if n.state, err = openPebbleState(n.fs, "disk/state"); err != nil {
+			c.t.Fatal(err)
+		}
+	}
 	if n.host, err = raft.OpenHost(cfg); err != nil {
 		c.t.Fatal(err)
 	}
@@ -140,13 +179,14 @@ func (c *cluster) stop(n *node) {
 		if err := n.host.Close(); err != nil {
 			c.t.Errorf("node %s: close: %v", n.id, err)
 		}
+		n.state.close()
 	}
 }
 
 // crash stops a node and leaves of its state what was flushed.
 func (c *cluster) crash(n *node) {
 	c.stop(n)
-	n.state = n.state.Crash()
+	n.state = recorder{n.state.(recorder).Crash()}
 }
 
 func (c *cluster) close() {
@@ -223,16 +263,6 @@ func (c *cluster) eventually(what string, f func() bool) {
 	}
 }
 
-// payloads are what a node has accepted, in order.
-func (n *node) payloads() []string {
-	recs := n.state.Records()
-	out := make([]string, len(recs))
-	for i, r := range recs {
-		out[i] = string(r.Payload)
-	}
-	return out
-}
-
 // converge waits until the nodes that are up hold the same, proposes a marker to
 // make sure that everything before it is settled, and returns the payloads.
 func (c *cluster) converge() []string {
@@ -246,7 +276,7 @@ func (c *cluster) converge() []string {
 		if err := n.state.WaitApplied(c.ctx, pos); err != nil {
 			c.t.Fatalf("node %s: %v", n.id, err)
 		}
-		got := n.payloads()
+		got := n.state.payloads()
 		if want == nil {
 			want = got
 		} else if !slices.Equal(got, want) {

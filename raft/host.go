@@ -269,32 +269,3 @@ func (h *Host) peers() map[string]string {
 	}
 	return out
 }
-
-// heard remembers when other nodes last reached this one. A leader whose own
-// calls work but whom nobody can call ("deaf") would lead on, while everything
-// forwarded to it hangs; it steps down instead.
-type heard struct {
-	mu sync.Mutex
-	at map[string]time.Time // guarded by mu
-}
-
-func newHeard() *heard { return &heard{at: map[string]time.Time{}} }
-
-func (h *heard) from(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at[id] = time.Now()
-}
-
-// since counts the ids heard of after t.
-func (h *heard) since(t time.Time, ids []string) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := 0
-	for _, id := range ids {
-		if h.at[id].After(t) {
-			n++
-		}
-	}
-	return n
-}

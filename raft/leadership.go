@@ -82,8 +82,13 @@ func (l *leadership) run() {
 	tick := time.NewTicker(max(l.g.timers.Heartbeat/4, 10*time.Millisecond))
 	defer tick.Stop()
 	var established uint64 // the term in which our epoch entry was applied
+	var deaf deafness
 	for {
 		established = l.look(established)
+		if s := l.get(); s.IsLeader && l.g.deaf(&deaf, s.Term, time.Now()) {
+			deaf.since = time.Time{} // once per confirmation
+			l.g.spawn(l.g.stepDownDeaf)
+		}
 		select {
 		case <-obs:
 		case <-l.kick:

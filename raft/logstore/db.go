@@ -48,9 +48,6 @@ func Open(dir string, opts Options) (*DB, error) {
 		opts.MemTableSize = 32 << 20
 	}
 	d := &DB{path: dir, opts: opts}
-	if err := opts.FS.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("raft log %s: %w", dir, err)
-	}
 	cache := pebble.NewCache(8 << 20)
 	defer cache.Unref()
 	po := &pebble.Options{
@@ -75,10 +72,31 @@ func Open(dir string, opts Options) (*DB, error) {
 		return nil, fmt.Errorf("raft log %s: %w", dir, err)
 	}
 	d.db = db
+	syncParents(opts.FS, dir)
 	if err := d.checkFormat(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return d, nil
+}
+
+// syncParents makes the way to dir survive a loss of power. pebble does that for
+// directories it creates itself, but whoever made the parents may not have, and
+// then the whole log would be gone. Parents that may not be opened were not made
+// by this program.
+func syncParents(fs vfs.FS, dir string) {
+	for {
+		parent := fs.PathDir(dir)
+		d, err := fs.OpenDir(parent)
+		if err != nil {
+			return
+		}
+		err = d.Sync()
+		d.Close()
+		if err != nil || parent == dir || parent == "." {
+			return
+		}
+		dir = parent
+	}
 }
 
 // formatVersion of the key layout; raised when an older program could not read it.

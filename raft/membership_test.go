@@ -1,0 +1,213 @@
+package raft_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ostraka/raft"
+	"ostraka/raft/transport"
+)
+
+func memberList(m raft.Metrics) string {
+	var out []string
+	for _, x := range m.Members {
+		s := x.ID
+		if !x.Voter {
+			s += "?"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestMembership(t *testing.T) {
+	c := newCluster(t, 1, clusterOptions{})
+	one := c.nodes["1"].group
+	c.add("2")
+	c.add("3")
+	if _, err := one.AddLearner(c.ctx, "2", ""); err == nil {
+		t.Error("a learner without an address was added")
+	}
+	if _, err := one.AddLearner(c.ctx, "two", "x:1"); err == nil {
+		t.Error("a learner named two was added")
+	}
+	if _, err := one.ChangeMembership(c.ctx, nil); !errors.Is(err, raft.ErrNoMembers) {
+		t.Errorf("empty set: %v", err)
+	}
+	if _, err := one.ChangeMembership(c.ctx, []string{"1", "7"}); !errors.Is(err, raft.ErrUnknownMember) {
+		t.Errorf("unknown member: %v", err)
+	}
+	if _, err := one.AddLearner(c.ctx, "2", c.nodes["2"].addr); err != nil {
+		t.Fatal(err)
+	}
+	if got := memberList(one.Metrics()); got != "1 2?" {
+		t.Errorf("members %s", got)
+	}
+	c.eventually("node 2 is a learner", func() bool { return c.nodes["2"].group.Metrics().State == "Learner" })
+	// A dead learner does not count towards the quorum.
+	c.stop(c.nodes["2"])
+	c.propose("without the learner")
+	c.start(c.nodes["2"])
+
+	// On a follower, calls are forwarded.
+	two := c.nodes["2"].group
+	c.eventually("node 2 knows the leader", func() bool { return two.Leadership().LeaderID == "1" })
+	if _, err := two.AddLearner(c.ctx, "3", c.nodes["3"].addr); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.ChangeMembership(c.ctx, []string{"1", "7"}); !errors.Is(err, raft.ErrUnknownMember) {
+		t.Errorf("unknown member, forwarded: %v", err)
+	}
+	pos, err := two.ChangeMembership(c.ctx, []string{"1", "2", "3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.nodes["1"].state.WaitApplied(c.ctx, pos); err != nil {
+		t.Fatal(err)
+	}
+	if got := memberList(c.leader().group.Metrics()); got != "1 2 3" {
+		t.Errorf("members %s", got)
+	}
+	c.propose("three voters")
+
+	// The leader leaves, from where it is asked.
+	l := c.load(4)
+	l.more(20)
+	old := c.leader()
+	var rest []string
+	for _, id := range ids(1, 3) {
+		if id != old.id {
+			rest = append(rest, id)
+		}
+	}
+	if _, err := old.group.ChangeMembership(c.ctx, rest); err != nil {
+		t.Fatal(err)
+	}
+	heir := c.leader(rest...)
+	if got := memberList(heir.group.Metrics()); got != strings.Join(rest, " ") {
+		t.Errorf("members %s, want %v", got, rest)
+	}
+	if got := heir.state.Applied().ConfigIndex; got == 0 {
+		t.Error("the applier has no membership")
+	}
+	l.more(20)
+	// Again: nothing to do.
+	if _, err := heir.group.ChangeMembership(c.ctx, rest); err != nil {
+		t.Errorf("completing a complete change: %v", err)
+	}
+	l.finish()
+	c.stop(old)
+	l.verify(c.converge())
+}
+
+func TestTransferLeadership(t *testing.T) {
+	c := newCluster(t, 3, clusterOptions{})
+	l := c.load(4)
+	l.more(20)
+	for range 4 {
+		lead := c.leader()
+		to := c.followers(lead)[0]
+		if err := c.followers(lead)[1].group.TransferLeadership(c.ctx, to.id); err != nil {
+			t.Fatalf("from %s to %s: %v", lead.id, to.id, err)
+		}
+		c.leader(to.id)
+		if err := to.group.TransferLeadership(c.ctx, to.id); err != nil {
+			t.Errorf("transfer to itself: %v", err)
+		}
+		l.more(20)
+	}
+	l.finish()
+	l.verify(c.converge())
+}
+
+// TestLearnerCatchUp adds an empty node after the log has been truncated, under
+// load, with transfers broken midway.
+func TestLearnerCatchUp(t *testing.T) {
+	c := newCluster(t, 3, clusterOptions{trailingEntries: 16})
+	l := c.load(4)
+	for range 5 {
+		l.more(60)
+		for _, n := range c.nodes {
+			n.state.Flush()
+		}
+	}
+	lead := c.leader()
+	c.eventually("the log is truncated", func() bool { return lead.group.Metrics().FirstLog > 20 })
+	big := strings.Repeat("x", 1<<20)
+	for i := range 20 {
+		c.propose(fmt.Sprint(i, big))
+	}
+	four := c.add("4")
+	// Cut the transfer again and again.
+	cutter, stop := context.WithCancel(c.ctx)
+	done := make(chan int)
+	go func() {
+		cuts := 0
+		for cutter.Err() == nil && cuts < 3 {
+			time.Sleep(40 * time.Millisecond)
+			before := c.faults.Hits()
+			c.faults.Set(transport.Edge{From: lead.id, To: "4", Rule: transport.Rule{DropRequests: true}})
+			for cutter.Err() == nil && c.faults.Hits() == before {
+				time.Sleep(time.Millisecond)
+			}
+			cuts++
+			c.faults.Set(transport.Edge{From: lead.id, To: "4"})
+		}
+		done <- cuts
+	}()
+	_, err := c.leader().group.AddLearner(c.ctx, "4", four.addr)
+	stop()
+	if cuts := <-done; cuts == 0 {
+		t.Error("nothing was cut")
+	}
+	c.faults.Heal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if four.state.Durable().Position.Index == 0 {
+		t.Error("the learner got no checkpoint; the log was not truncated far enough")
+	}
+	l.more(20)
+	l.finish()
+	l.verify(c.converge())
+	// It keeps what it has got.
+	c.crash(four)
+	c.start(four)
+	l.verify(c.converge())
+}
+
+// TestFollowerAway: a follower who was down comes back by the log or by a
+// checkpoint, without raft's back-off of many seconds.
+func TestFollowerAway(t *testing.T) {
+	for _, trailing := range []uint64{8, 100000} {
+		t.Run(fmt.Sprintf("trailing %d", trailing), func(t *testing.T) {
+			c := newCluster(t, 3, clusterOptions{trailingEntries: trailing})
+			c.propose("begin")
+			n := c.followers(c.leader())[0]
+			c.crash(n)
+			l := c.load(4)
+			for range 12 {
+				l.more(20)
+				time.Sleep(fastTimers.Heartbeat)
+				for _, x := range c.nodes {
+					x.state.Flush()
+				}
+			}
+			c.start(n)
+			begin := time.Now()
+			pos := c.propose("back")
+			if err := n.state.WaitApplied(c.ctx, pos); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(begin); d > 3*time.Second {
+				t.Errorf("it took %v to catch up", d)
+			}
+			l.finish()
+			l.verify(c.converge())
+		})
+	}
+}
