@@ -69,7 +69,7 @@ func Open(dir string, opts Options) (*DB, error) {
 	}
 	db, err := pebble.Open(dir, po)
 	if err != nil {
-		return nil, fmt.Errorf("raft log %s: %w", dir, err)
+		return nil, explain(opts.FS, dir, err)
 	}
 	d.db = db
 	syncParents(opts.FS, dir)

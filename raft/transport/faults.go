@@ -22,6 +22,9 @@ type Rule struct {
 	// Delay before a request is delivered, plus up to Jitter at random.
 	Delay  time.Duration `json:"delay,omitempty"`
 	Jitter time.Duration `json:"jitter,omitempty"`
+	// ReplyDelay before a reply is delivered, plus up to ReplyJitter at random.
+	ReplyDelay  time.Duration `json:"reply_delay,omitempty"`
+	ReplyJitter time.Duration `json:"reply_jitter,omitempty"`
 	// Duplicate is the probability (0–1) that a request is delivered twice.
 	Duplicate float64 `json:"duplicate,omitempty"`
 	// Reorder is the probability (0–1) that a request is held back, reported to
@@ -181,6 +184,12 @@ func (f *Faults) call(ctx context.Context, from, to string, timeout time.Duratio
 		}
 	}
 	err := send()
+	if d := r.ReplyDelay + f.jitter(r.ReplyJitter); d > 0 {
+		f.hits.Add(1)
+		if !sleep(ctx, d) {
+			return ctx.Err()
+		}
+	}
 	if r, ok, changed := f.rule(from, to); ok && r.DropReplies {
 		return f.lost(ctx, timeout, changed)
 	}
