@@ -1,0 +1,51 @@
+package settings
+
+import "strings"
+
+// ServerVersion and ServerVersionNum are what clients are told: PostgreSQL 15's
+// number, since that is whose behaviour they get.
+const (
+	ServerVersion    = "15.18 (Ostraka)"
+	ServerVersionNum = "150018"
+)
+
+// ownSettings adds what pg_settings does not list, Ostraka's parameters, and this server's defaults.
+func ownSettings() {
+	for _, d := range []*Definition{
+		{Name: "is_superuser", Kind: Bool, Context: Internal, Boot: "off", NoShowAll: true, NoResetAll: true, Category: "Reporting and Logging / What to Log"},
+		{Name: "session_authorization", Kind: String, Context: User, NoShowAll: true, NoResetAll: true, Category: "Client Connection Defaults / Statement Behavior"},
+		{Name: "role", Kind: String, Context: User, Boot: "none", NoShowAll: true, NoResetAll: true, Plan: true, Category: "Client Connection Defaults / Statement Behavior"},
+		{Name: "seed", Kind: Real, Context: User, Boot: "0", Min: -1, Max: 1, NoShowAll: true, NoResetAll: true, Category: "Client Connection Defaults / Statement Behavior"},
+		{Name: "ostraka.read_consistency", Kind: Enum, Context: User, Boot: "local", Enum: []string{"local", "leader", "linearizable"},
+			Category: "Ostraka / Replication", Short: "Where reads outside of write transactions are answered."},
+		{Name: "ostraka.own_writes_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "250", Max: 60000,
+			Category: "Ostraka / Replication", Short: "How long a session waits for the local replica to have its own writes before it reads on the leader."},
+		{Name: "ostraka.max_rows_buffered", Kind: Integer, Context: Superuser, Boot: "10000000", Min: 1000, Max: 2147483647,
+			Category: "Ostraka / Limits", Short: "Rows a cursor or suspended portal may keep."},
+		{Name: "ostraka.max_portals", Kind: Integer, Context: Superuser, Boot: "1000", Min: 1, Max: 1000000,
+			Category: "Ostraka / Limits", Short: "Open portals and cursors of a session."},
+		{Name: "ostraka.max_prepared_statements", Kind: Integer, Context: Superuser, Boot: "10000", Min: 1, Max: 1000000,
+			Category: "Ostraka / Limits", Short: "Prepared statements of a session."},
+	} {
+		define(d)
+	}
+	for name, boot := range map[string]string{
+		"server_version": ServerVersion, "server_version_num": ServerVersionNum,
+		"client_encoding": "UTF8", "server_encoding": "UTF8", "timezone": "UTC", "log_timezone": "UTC",
+		"default_text_search_config": "pg_catalog.english", "lc_messages": "C", "lc_collate": "C", "lc_ctype": "C",
+		"timezone_abbreviations": "Default", "max_stack_depth": "2048", "config_file": "", "data_directory": "", "hba_file": "", "ident_file": "",
+		"ssl": "off", "jit": "off", "max_connections": "1000", "wal_level": "logical", "default_table_access_method": "heap",
+		"password_encryption": "scram-sha-256",
+	} {
+		if d := table.byName[name]; d != nil {
+			d.Boot = boot
+		}
+	}
+	for _, name := range []string{"search_path", "row_security", "xmloption", "standard_conforming_strings", "plan_cache_mode",
+		"default_transaction_read_only", "DateStyle", "IntervalStyle", "TimeZone"} {
+		table.byName[strings.ToLower(name)].Plan = true
+	}
+	if d := table.byName["transaction_isolation"]; d != nil {
+		d.Enum = []string{"serializable", "repeatable read", "read committed", "read uncommitted"}
+	}
+}
