@@ -1,0 +1,230 @@
+package session
+
+import (
+	"strconv"
+	"time"
+
+	"ostraka/engine/catalog"
+	"ostraka/pgfront/settings"
+	"ostraka/planner"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// prepared is a parsed statement with its plan: a protocol-level or SQL-level
+// prepared statement, or one statement of a query string.
+type prepared struct {
+	name     string
+	text     string             // the whole query string
+	stmt     *planner.Statement // nil: an empty query
+	declared []sqltypes.OID     // as the client gave them
+	params   []sqltypes.OID     // as inferred
+	cols     []planner.Column   // nil: returns no rows
+	plan     *planner.Plan
+	key      planKey
+	fromSQL  bool
+	at       time.Time
+	// fixed: cols were told to a client and must not change.
+	fixed  bool
+	remote bool // prepared in the upstream session, whose descriptions are relayed
+	// enc caches the encoder of all columns in one format (index 0 text, 1 binary).
+	enc  [2]*rowEncoder
+	uses int64
+}
+
+// planKey is what a plan depends on besides the statement.
+type planKey struct {
+	version  uint64
+	settings uint64
+	role     sqltypes.OID
+}
+
+func (s *Session) planKey(cat *catalog.Catalog) planKey {
+	k := planKey{settings: s.set.PlanVersion, role: s.role.OID}
+	if cat != nil {
+		k.version = cat.Version
+	}
+	return k
+}
+
+// pathCache is the resolved search_path.
+type pathCache struct {
+	valid   bool
+	version uint64
+	temp    sqltypes.OID
+	oids    []sqltypes.OID
+	names   []string
+}
+
+const pgCatalogOID sqltypes.OID = 11
+
+// searchPath resolves search_path in the catalogue: pg_temp first when there is
+// one, then pg_catalog unless it is listed, then the existing schemas listed.
+func (s *Session) searchPath(cat *catalog.Catalog) []sqltypes.OID {
+	version := uint64(0)
+	if cat != nil {
+		version = cat.Version
+	}
+	if s.path.valid && s.path.version == version && s.path.temp == s.tempOID {
+		return s.path.oids
+	}
+	value, _ := s.set.Get("search_path")
+	list, _ := settings.SplitIdentifiers(value)
+	var oids []sqltypes.OID
+	var names []string
+	hasCatalog, hasTemp := false, false
+	for _, name := range list {
+		switch name {
+		case "$user":
+			name = s.role.Name
+		case "pg_catalog":
+			hasCatalog = true
+			oids, names = append(oids, pgCatalogOID), append(names, name)
+			continue
+		case "pg_temp":
+			hasTemp = true
+			if s.tempOID != 0 {
+				oids = append(oids, s.tempOID)
+			}
+			continue
+		}
+		if cat == nil {
+			continue
+		}
+		if sc := cat.SchemaByName(name); sc != nil {
+			oids, names = append(oids, sc.OID), append(names, name)
+		}
+	}
+	var implicit []sqltypes.OID
+	if !hasTemp && s.tempOID != 0 {
+		implicit = append(implicit, s.tempOID)
+	}
+	if !hasCatalog {
+		implicit = append(implicit, pgCatalogOID)
+	}
+	s.path = pathCache{valid: true, version: version, temp: s.tempOID, oids: append(implicit, oids...), names: names}
+	return s.path.oids
+}
+
+// PlanContext is a planning context over the catalogue that the running statement sees.
+func (s *Session) PlanContext() *planner.Context { return s.planContext(s.catalog(), "", nil) }
+
+func (s *Session) planContext(cat *catalog.Catalog, source string, declared []sqltypes.OID) *planner.Context {
+	pc := &planner.Context{Catalog: cat, Relations: s.deps.Relations, SearchPath: s.searchPath(cat), TempSchema: s.tempOID,
+		Role: s.role.OID, Env: &s.env, Settings: s.plannerSettings(), ParamTypes: declared}
+	setSource(pc, source)
+	return pc
+}
+
+func (s *Session) plannerSettings() planner.Settings {
+	off := func(name string) bool { v, _ := s.set.Get(name); return v == "off" }
+	num := func(name string) float64 {
+		v, _ := s.set.Get(name)
+		f, _ := strconv.ParseFloat(v, 64)
+		return f
+	}
+	return planner.Settings{
+		DisableSeqScan: off("enable_seqscan"), DisableIndexScan: off("enable_indexscan"), DisableHashJoin: off("enable_hashjoin"),
+		DisableMergeJoin: off("enable_mergejoin"), DisableNestLoop: off("enable_nestloop"), DisableHashAgg: off("enable_hashagg"),
+		DisableSort: off("enable_sort"), WorkMem: s.conf.workMem, JoinCollapseLimit: int(num("join_collapse_limit")),
+		RandomPageCost: num("random_page_cost"), SeqPageCost: num("seq_page_cost"), CPUTupleCost: num("cpu_tuple_cost"),
+		CPUIndexTupleCost: num("cpu_index_tuple_cost"), CPUOperatorCost: num("cpu_operator_cost"),
+	}
+}
+
+// classify fills in where a statement may run.
+func (s *Session) classify(cat *catalog.Catalog, stmt *planner.Statement, text string) {
+	stmt.Class = s.deps.Planner.Classify(s.planContext(cat, text, nil), stmt, func(name string) (planner.Class, bool) {
+		if p := s.stmts[name]; p != nil && p.stmt != nil && name != "" {
+			return p.stmt.Class, true
+		}
+		return 0, false
+	})
+}
+
+// analyze plans a planned statement (or finds a utility's columns) for the first time.
+func (s *Session) analyze(p *prepared) error {
+	cat := s.catalog()
+	if !p.stmt.Planned {
+		cols, params, err := s.utilityColumns(p)
+		p.cols, p.params = cols, params
+		return err
+	}
+	return s.compile(p, cat)
+}
+
+func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
+	declared := p.declared
+	if p.fixed {
+		declared = p.params // parameter types do not change once told
+	}
+	plan, err := s.deps.Planner.Compile(s.planContext(cat, p.text, declared), p.stmt)
+	if err != nil {
+		return err
+	}
+	if p.fixed && !sameColumns(p.cols, plan.Columns) {
+		return pgerror.New(pgerror.FeatureNotSupported, "cached plan must not change result type")
+	}
+	p.plan, p.key = plan, s.planKey(cat)
+	p.params = plan.Params
+	p.cols = nil
+	if len(plan.Columns) > 0 || plan.Command == "SELECT" {
+		p.cols = plan.Columns
+		if p.cols == nil {
+			p.cols = []planner.Column{}
+		}
+	}
+	p.enc = [2]*rowEncoder{}
+	return nil
+}
+
+// sameColumns compares result types; names and origins may change.
+func sameColumns(a, b []planner.Column) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Type.OID != b[i].Type.OID || a[i].Type.TypMod != b[i].Type.TypMod || a[i].Name != b[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+// refresh plans again when the catalogue or the settings moved on.
+func (s *Session) refresh(p *prepared, cat *catalog.Catalog) error {
+	if p.plan != nil && p.key == s.planKey(cat) && (p.plan.Cacheable || p.uses == 0) {
+		return nil
+	}
+	return s.compile(p, cat)
+}
+
+// encoder returns the encoder of p's columns; the common all-text and all-binary ones are kept.
+func (s *Session) encoder(p *prepared, cols []planner.Column, formats []int16) (*rowEncoder, error) {
+	slot := -1
+	switch {
+	case len(formats) == 0:
+		slot = 0
+	case len(formats) == 1:
+		slot = int(formats[0])
+	default:
+		same := true
+		for _, f := range formats[1:] {
+			same = same && f == formats[0]
+		}
+		if same {
+			slot = int(formats[0])
+		}
+	}
+	if p == nil || slot < 0 || slot > 1 {
+		return newRowEncoder(&s.env, s.conf.encoding, cols, formats)
+	}
+	if e := p.enc[slot]; e != nil && e.enc == s.conf.encoding {
+		return e, nil
+	}
+	e, err := newRowEncoder(&s.env, s.conf.encoding, cols, formats)
+	if err == nil {
+		p.enc[slot] = e
+	}
+	return e, err
+}

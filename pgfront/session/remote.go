@@ -1,0 +1,622 @@
+package session
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine"
+	"ostraka/engine/commitlog"
+	"ostraka/planner"
+	"ostraka/sqltypes/pgerror"
+)
+
+// ownPosition is the newest position of this session's own writes.
+type ownPosition struct {
+	pos      commitlog.Position
+	reported commitlog.Position
+}
+
+// leads reports whether this node executes writes itself.
+func (s *Session) leads() bool {
+	return s.deps.Forwarder == nil || s.deps.Engine.Log().Leadership().IsLeader
+}
+
+// goesUpstream decides that a statement runs on the leader instead of here.
+func (s *Session) goesUpstream(stmt *planner.Statement) bool {
+	if s.deps.Forwarder == nil {
+		return false
+	}
+	t := &s.tx
+	if t.remote {
+		return stmt.Class == planner.ClassRead || stmt.Class == planner.ClassWrite || s.remoteCursor(stmt.AST)
+	}
+	if stmt.Class != planner.ClassRead && stmt.Class != planner.ClassWrite || t.txn != nil || s.leads() {
+		return false
+	}
+	if t.readOnly && t.isolation != engine.Serializable {
+		return false
+	}
+	if stmt.Class == planner.ClassWrite || t.state == txBlock || t.isolation == engine.Serializable || s.conf.readLeader == 'L' {
+		return true
+	}
+	return !s.caughtUp()
+}
+
+// remoteCursor reports FETCH, MOVE and CLOSE of a cursor that the upstream session has.
+func (s *Session) remoteCursor(n *pg.Node) bool {
+	name := ""
+	switch v := n.Node.(type) {
+	case *pg.Node_FetchStmt:
+		name = v.FetchStmt.Portalname
+	case *pg.Node_ClosePortalStmt:
+		name = v.ClosePortalStmt.Portalname
+	case *pg.Node_DeclareCursorStmt:
+		return true
+	default:
+		return false
+	}
+	return s.portals[name] == nil
+}
+
+// blockGoesUpstream reports that the block's statements run on the leader.
+func (s *Session) blockGoesUpstream() bool {
+	if s.tx.remote {
+		return true
+	}
+	if s.deps.Forwarder == nil || s.tx.txn != nil || s.leads() || s.tx.readOnly && s.tx.isolation != engine.Serializable {
+		return false
+	}
+	return s.openBlock() == nil
+}
+
+// caughtUp waits until the local replica has this session's own writes; false when it takes too long.
+func (s *Session) caughtUp() bool {
+	pos := s.ownWrite.pos
+	if !s.deps.Engine.Applied().Less(pos) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(s.env.Ctx, s.conf.ownWrites)
+	defer cancel()
+	return s.deps.Engine.WaitApplied(ctx, pos) == nil
+}
+
+// waitOwnWrites makes a local read linearizable where the session asks for it.
+func (s *Session) waitOwnWrites(class planner.Class) error {
+	if class != planner.ClassRead || s.conf.readLeader != 'z' || s.tx.txn != nil {
+		return nil
+	}
+	return s.waitLeader()
+}
+
+// waitLeader waits until everything acknowledged before now is applied here.
+func (s *Session) waitLeader() error {
+	pos, err := s.deps.Engine.Log().ReadBarrier(s.env.Ctx)
+	if err != nil {
+		return err
+	}
+	return s.deps.Engine.WaitApplied(s.env.Ctx, pos)
+}
+
+// reportPosition tells a peer how far this session's writes reach.
+func (s *Session) reportPosition() {
+	if s.client.Peer && s.ownWrite.reported.Less(s.ownWrite.pos) {
+		s.ownWrite.reported = s.ownWrite.pos
+		s.out.ParameterStatus("ostraka.position", sprintf("%d/%d", s.ownWrite.pos.Epoch, s.ownWrite.pos.Index))
+	}
+}
+
+// relayed is an error whose ErrorResponse has been relayed to the client already.
+type relayed struct{ code pgerror.Code }
+
+func (r *relayed) Error() string { return "relayed error " + string(r.code) }
+
+// upstream is the session's session on the leader.
+type upstream struct {
+	conn Upstream
+	// expect are the answers outstanding to extended-protocol messages.
+	expect []expectation
+	// dirty: something was sent since the last Sync.
+	dirty bool
+	// parsed are the statements that the other session has, by name.
+	parsed   map[string]*prepared
+	settings map[string]string
+	version  uint64
+}
+
+// expectation is the answer to one forwarded message: frames up to one of the
+// final types, relayed unless silent.
+type expectation struct {
+	final  string
+	silent bool
+}
+
+// openUpstream makes sure that there is an upstream session with the session's settings.
+func (s *Session) openUpstream() error {
+	if s.up == nil {
+		app, _ := s.set.Get("application_name")
+		conn, err := s.deps.Forwarder.Open(s.env.Ctx, Identity{SessionUser: s.auth.Name, Role: s.role.Name, Database: s.client.DatabaseName,
+			Application: app, PID: s.pid, Node: s.deps.NodeName})
+		if err != nil {
+			return err
+		}
+		s.up = &upstream{conn: conn, parsed: map[string]*prepared{}, settings: map[string]string{}}
+	}
+	return s.syncSettings()
+}
+
+// closeUpstream ends the upstream session.
+func (s *Session) closeUpstream() {
+	if s.up != nil {
+		s.up.conn.Close()
+		s.up = nil
+	}
+}
+
+// lostUpstream turns a broken upstream connection into what the client must know.
+func (s *Session) lostUpstream(err error) error {
+	inBlock := s.tx.remote
+	s.closeUpstream()
+	s.tx.remote = false
+	if inBlock && s.tx.state == txBlock {
+		return pgerror.Wrap(err, pgerror.TSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
+	}
+	return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "the node that executed the statement was lost; its outcome is unknown")
+}
+
+// syncSettings tells the upstream session what this one has set.
+func (s *Session) syncSettings() error {
+	u := s.up
+	if u.version == s.set.Version+1 {
+		return nil
+	}
+	var sb strings.Builder
+	now := map[string]string{}
+	s.set.Changed(func(name, val string) { now[name] = val })
+	if v, _ := s.set.Get("role"); v != "" && v != "none" {
+		now["role"] = v
+	}
+	for name, val := range now {
+		if u.settings[name] != val {
+			sb.WriteString("SELECT pg_catalog.set_config(" + quoteLiteral(name) + ", " + quoteLiteral(val) + ", false);")
+		}
+	}
+	for name := range u.settings {
+		if _, ok := now[name]; !ok {
+			if name == "role" {
+				sb.WriteString("SET ROLE NONE;")
+			} else {
+				sb.WriteString("RESET " + name + ";")
+			}
+		}
+	}
+	if sb.Len() > 0 {
+		if err := s.runUpstream(sb.String(), nil); err != nil {
+			return err
+		}
+	}
+	u.settings, u.version = now, s.set.Version+1
+	return nil
+}
+
+func quoteLiteral(v string) string {
+	q := "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	if strings.Contains(v, `\`) {
+		q = " E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
+}
+
+// openBlock starts the session's transaction in the upstream session.
+func (s *Session) openBlock() error {
+	if err := s.openUpstream(); err != nil {
+		return err
+	}
+	sql := "BEGIN ISOLATION LEVEL " + strings.ToUpper(s.tx.isoName)
+	if s.tx.readOnly {
+		sql += ", READ ONLY"
+	} else {
+		sql += ", READ WRITE"
+	}
+	if s.tx.deferrable {
+		sql += ", DEFERRABLE"
+	}
+	if err := s.runUpstream(sql, nil); err != nil {
+		return err
+	}
+	s.tx.remote, s.tx.queried = true, true
+	return nil
+}
+
+// endRemote ends the upstream transaction.
+func (s *Session) endRemote(sql string) error {
+	if !s.tx.remote || s.up == nil {
+		return nil
+	}
+	s.tx.remote = false
+	err := s.runUpstream(sql, nil)
+	if sql != "COMMIT" && s.up != nil {
+		s.up.settings, s.up.version = map[string]string{}, 0 // SETs in the block were undone there
+	}
+	return err
+}
+
+// remoteControl runs a statement of transaction control upstream.
+func (s *Session) remoteControl(sql string) error {
+	if s.up == nil {
+		return s.tx.dead
+	}
+	return s.runUpstream(sql, nil)
+}
+
+// runUpstream sends a simple query and waits for its end. With relay, frames go
+// to the client; without, rows and tags are dropped and an error is returned as such.
+func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) error) error {
+	u := s.up
+	if err := u.conn.Send('Q', append([]byte(sql), 0)); err != nil {
+		return s.lostUpstream(err)
+	}
+	if err := u.conn.Flush(); err != nil {
+		return s.lostUpstream(err)
+	}
+	var failed error
+	for {
+		kind, body, err := u.conn.Receive(s.env.Ctx)
+		if err != nil {
+			return s.lostUpstream(err)
+		}
+		switch kind {
+		case 'Z':
+			s.notePosition()
+			return failed
+		case 'S', 'K', 'A':
+		case 'E':
+			if relay == nil {
+				failed = decodeError(body)
+			} else {
+				failed = s.relayError(body)
+			}
+		case 'G':
+			if relay != nil {
+				s.out.Raw(kind, body)
+			}
+			if err := s.pumpCopy(); err != nil {
+				return err
+			}
+		case 'N':
+			s.out.Raw(kind, body)
+		default:
+			if relay != nil {
+				if err := relay(kind, body); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+func (s *Session) notePosition() {
+	if pos := s.up.conn.Position(); s.ownWrite.pos.Less(pos) {
+		s.ownWrite.pos = pos
+	}
+}
+
+func (s *Session) relayError(body []byte) error {
+	s.out.Abort()
+	s.out.Raw('E', body)
+	e := decodeError(body)
+	return &relayed{code: e.Code}
+}
+
+// pumpCopy carries the client's COPY data upstream until its end.
+func (s *Session) pumpCopy() error {
+	s.out.Flush()
+	for {
+		kind, body, err := s.in.Next()
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case 'd', 'c', 'f':
+		case 'H', 'S':
+			continue
+		default:
+			kind, body = 'f', append([]byte(sprintf("unexpected message type 0x%02X during COPY from stdin", kind)), 0)
+		}
+		if err := s.up.conn.Send(kind, body); err != nil {
+			return s.lostUpstream(err)
+		}
+		if kind != 'd' {
+			if err := s.up.conn.Flush(); err != nil {
+				return s.lostUpstream(err)
+			}
+			return nil
+		}
+	}
+}
+
+// relaySimple runs one statement of a query string upstream.
+func (s *Session) relaySimple(p *prepared) error {
+	if err := s.openUpstream(); err != nil {
+		return err
+	}
+	if !s.tx.remote && (s.tx.state == txBlock || s.tx.several) {
+		if err := s.openBlock(); err != nil {
+			return err
+		}
+	}
+	if ex := p.stmt.AST.GetExecuteStmt(); ex != nil {
+		if q := s.stmts[ex.Name]; q != nil && s.up.parsed[ex.Name] != q {
+			if q.fromSQL {
+				if err := s.runUpstream(q.stmt.Text, nil); err != nil {
+					return err
+				}
+			} else if err := s.reparse(q, ex.Name); err != nil {
+				return err
+			}
+			s.up.parsed[ex.Name] = q
+		}
+	}
+	// Blanks keep error positions right when the statement is not the first of its string.
+	sql := strings.Repeat(" ", utf8.RuneCountInString(p.text[:p.stmt.Location])) + p.stmt.Text
+	return s.runUpstream(sql, func(kind byte, body []byte) error {
+		s.out.Raw(kind, body)
+		return s.out.Err()
+	})
+}
+
+// reparse prepares a statement upstream that was prepared here, or before the upstream session was.
+func (s *Session) reparse(q *prepared, name string) error {
+	body := append([]byte(name), 0)
+	body = append(append(body, q.text...), 0)
+	types := q.declared
+	if !q.remote {
+		types = q.params
+	}
+	body = append(body, byte(len(types)>>8), byte(len(types)))
+	for _, t := range types {
+		body = append(body, byte(t>>24), byte(t>>16), byte(t>>8), byte(t))
+	}
+	if name != "" && s.up.parsed[name] != nil {
+		s.queue('C', append([]byte("S"+name), 0), expectation{final: "3", silent: true})
+	}
+	s.up.parsed[name] = q
+	return s.queue('P', body, expectation{final: "1", silent: true})
+}
+
+// queue sends one extended-protocol message and notes what it will be answered.
+func (s *Session) queue(kind byte, body []byte, e expectation) error {
+	if err := s.up.conn.Send(kind, body); err != nil {
+		return s.lostUpstream(err)
+	}
+	s.up.dirty = true
+	s.up.expect = append(s.up.expect, e)
+	if len(s.up.expect) >= 256 {
+		return s.drainUpstream()
+	}
+	return nil
+}
+
+// enterRemote makes extended-protocol messages go upstream from now on in this transaction.
+func (s *Session) enterRemote() error {
+	if err := s.openUpstream(); err != nil {
+		return err
+	}
+	if s.tx.state == txBlock && !s.tx.remote {
+		return s.openBlock()
+	}
+	s.tx.remote = true
+	return nil
+}
+
+func (s *Session) remoteParse(p *prepared, body []byte) error {
+	if p.name != "" && s.stmts[p.name] != nil {
+		return duplicateStatement(p.name)
+	}
+	block := s.tx.state == txBlock
+	if block {
+		if err := s.enterRemote(); err != nil {
+			return err
+		}
+	} else if err := s.openUpstream(); err != nil {
+		return err
+	}
+	p.remote = true
+	if p.name != "" && s.up.parsed[p.name] != nil {
+		if err := s.queue('C', append([]byte("S"+p.name), 0), expectation{final: "3", silent: true}); err != nil {
+			return err
+		}
+	}
+	s.up.parsed[p.name] = p
+	return s.queue('P', body, expectation{final: "1"})
+}
+
+func (s *Session) remoteBind(p *prepared, portalName string, body []byte) error {
+	if err := s.enterRemote(); err != nil {
+		return err
+	}
+	if s.up.parsed[p.name] != p {
+		if err := s.reparse(p, p.name); err != nil {
+			return err
+		}
+	}
+	po := &portal{s: s, name: portalName, p: p, remote: true}
+	if err := s.addPortal(po); err != nil {
+		return err
+	}
+	return s.queue('B', body, expectation{final: "2"})
+}
+
+func (s *Session) remoteDescribe(body []byte) error {
+	if err := s.openUpstream(); err != nil {
+		return err
+	}
+	if body[0] == 'S' {
+		name := string(body[1 : len(body)-1])
+		if p := s.stmts[name]; p != nil && s.up.parsed[name] != p {
+			if err := s.reparse(p, name); err != nil {
+				return err
+			}
+		}
+	}
+	return s.queue('D', body, expectation{final: "Tn"})
+}
+
+func (s *Session) remoteExecute(po *portal, body []byte) error {
+	if s.up == nil {
+		return noPortal([]byte(po.name))
+	}
+	return s.queue('E', body, expectation{final: "CIs"})
+}
+
+func (s *Session) remoteClose(body []byte) error {
+	if s.up == nil {
+		s.out.CloseComplete()
+		return nil
+	}
+	if body[0] == 'S' {
+		delete(s.up.parsed, string(body[1:len(body)-1]))
+	}
+	return s.queue('C', body, expectation{final: "3"})
+}
+
+// drainUpstream waits for and relays the answers that are outstanding. An error
+// among them is returned as *relayed.
+func (s *Session) drainUpstream() error {
+	u := s.up
+	if u == nil || len(u.expect) == 0 {
+		return nil
+	}
+	if err := u.conn.Send('H', nil); err != nil {
+		return s.lostUpstream(err)
+	}
+	if err := u.conn.Flush(); err != nil {
+		return s.lostUpstream(err)
+	}
+	expect := u.expect
+	u.expect = u.expect[:0]
+	for _, e := range expect {
+		for done := false; !done; {
+			kind, body, err := u.conn.Receive(s.env.Ctx)
+			if err != nil {
+				return s.lostUpstream(err)
+			}
+			switch kind {
+			case 'S', 'K', 'A':
+				continue
+			case 'E':
+				u.parsed = map[string]*prepared{} // a Parse among them may not have happened
+				return s.relayError(body)
+			case 'G':
+				s.out.Raw(kind, body)
+				if err := s.pumpCopy(); err != nil {
+					return err
+				}
+				continue
+			}
+			if !e.silent || kind == 'N' {
+				s.out.Raw(kind, body)
+			}
+			done = strings.IndexByte(e.final, kind) >= 0
+		}
+	}
+	return s.out.Err()
+}
+
+// flushUpstream drains before the session waits for the client; errors are the client's.
+func (s *Session) flushUpstream() error {
+	if s.up == nil || len(s.up.expect) == 0 {
+		return nil
+	}
+	if err := s.drainUpstream(); err != nil {
+		s.fail(err)
+		s.skip = true
+	}
+	return s.fatalEnd()
+}
+
+// syncUpstream ends the upstream session's series of messages. When something
+// failed here, the implicit transaction there must fail too: executing a portal
+// that does not exist does that.
+func (s *Session) syncUpstream(failed bool) error {
+	u := s.up
+	if u == nil || !u.dirty {
+		return nil
+	}
+	u.dirty = false
+	u.expect = u.expect[:0]
+	if failed && s.tx.state != txBlock {
+		if err := u.conn.Send('E', []byte("\x01ostraka abort\x00\x00\x00\x00\x00")); err != nil {
+			return s.lostUpstream(err)
+		}
+	}
+	if err := u.conn.Send('S', nil); err != nil {
+		return s.lostUpstream(err)
+	}
+	if err := u.conn.Flush(); err != nil {
+		return s.lostUpstream(err)
+	}
+	var result error
+	for {
+		kind, body, err := u.conn.Receive(s.env.Ctx)
+		if err != nil {
+			return s.lostUpstream(err)
+		}
+		switch kind {
+		case 'Z':
+			if s.tx.state == txImplicit {
+				s.tx.remote = false
+			}
+			s.notePosition()
+			return result
+		case 'E':
+			if !failed {
+				result = s.relayError(body) // a deferred constraint, or the commit itself
+			}
+		case 'N':
+			s.out.Raw(kind, body)
+		}
+	}
+}
+
+// decodeError reads an ErrorResponse.
+func decodeError(body []byte) *pgerror.Error {
+	e := &pgerror.Error{Code: pgerror.InternalError}
+	for len(body) > 0 && body[0] != 0 {
+		kind := body[0]
+		end := 1
+		for end < len(body) && body[end] != 0 {
+			end++
+		}
+		v := string(body[1:end])
+		if end < len(body) {
+			end++
+		}
+		body = body[end:]
+		switch kind {
+		case 'C':
+			e.Code = pgerror.Code(v)
+		case 'M':
+			e.Message = v
+		case 'D':
+			e.Detail = v
+		case 'H':
+			e.Hint = v
+		case 'W':
+			e.Where = v
+		case 's':
+			e.Schema = v
+		case 't':
+			e.Table = v
+		case 'c':
+			e.Column = v
+		case 'd':
+			e.DataType = v
+		case 'n':
+			e.Constraint = v
+		}
+	}
+	return e
+}
