@@ -33,6 +33,8 @@ type Deps struct {
 	// NodeName names this node in advisory locks.
 	NodeName string
 	Limits   Limits
+	// NewDeferred makes the queue of deferred checks of a transaction; nil: there are none.
+	NewDeferred func() any
 	// SetConstraints is SET CONSTRAINTS; nil refuses it.
 	SetConstraints func(ctx context.Context, s *Session, run *Run, n *pg.ConstraintsSetStmt) error
 	// DropTemp drops a session's temporary schema in a transaction of its own; nil: there are no temporary tables.
@@ -96,9 +98,12 @@ type Run struct {
 	View engine.View
 	Txn  engine.Txn // nil: reads only
 	Env  *sqltypes.Env
-	// Schema names and settings that the executor wants.
-	WorkMem int64 // bytes
-	TempDir string
+	// Deferred is the transaction's queue of deferred checks (Deps.NewDeferred made it), nil without Txn.
+	Deferred any
+	// Instrument: EXPLAIN ANALYZE wants to know what each node did.
+	Instrument bool
+	WorkMem    int64 // bytes
+	TempDir    string
 }
 
 // Executor runs plans.

@@ -161,7 +161,7 @@ func (s *Session) lostUpstream(err error) error {
 	s.closeUpstream()
 	s.tx.remote = false
 	if inBlock && s.tx.state == txBlock {
-		return pgerror.Wrap(err, pgerror.TSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
+		return pgerror.Wrap(err, pgerror.TRSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
 	}
 	return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "the node that executed the statement was lost; its outcome is unknown")
 }

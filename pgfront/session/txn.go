@@ -42,6 +42,8 @@ type txn struct {
 	isoName    string
 	readOnly   bool
 	deferrable bool
+	// deferred is the executor's queue of deferred checks.
+	deferred any
 	// queried: a statement has taken a snapshot; the isolation level is fixed.
 	queried bool
 	// remote: the block runs in the upstream session.
@@ -146,11 +148,21 @@ func (s *Session) statement(class planner.Class) (run Run, release func(), err e
 		return run, nil, err
 	}
 	t.queried = true
-	run.View, run.Txn = t.txn, t.txn
+	s.fillRun(&run)
 	return run, nothing, nil
 }
 
 func nothing() {}
+
+// fillRun makes a run read and write through the transaction.
+func (s *Session) fillRun(run *Run) {
+	t := &s.tx
+	run.View, run.Txn = t.txn, t.txn
+	if t.deferred == nil && s.deps.NewDeferred != nil {
+		t.deferred = s.deps.NewDeferred()
+	}
+	run.Deferred = t.deferred
+}
 
 // lockRelations takes the locks that a plan needs and reports whether the
 // catalogue changed meanwhile, so that the statement must be planned again.
@@ -181,7 +193,9 @@ func (s *Session) commitTransaction() error {
 	}
 	if err == nil && t.txn != nil {
 		if s.deps.BeforeCommit != nil {
-			err = s.deps.BeforeCommit(s.env.Ctx, &Run{View: t.txn, Txn: t.txn, Env: &s.env, WorkMem: s.conf.workMem, TempDir: s.deps.Limits.TempDir})
+			run := Run{Env: &s.env, WorkMem: s.conf.workMem, TempDir: s.deps.Limits.TempDir}
+			s.fillRun(&run)
+			err = s.deps.BeforeCommit(s.env.Ctx, &run)
 		}
 		if err == nil {
 			s.closePortals(func(p *portal) bool { return !p.held })
