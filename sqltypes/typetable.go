@@ -116,7 +116,9 @@ func buildTypes() {
 		t := all[i]
 		switch {
 		case t.TypType == 'r':
-			installRange(t, byOID[f.rngSubtype], f.rngMulti, byOID[f.rngMulti])
+			installRange(t, byOID[f.rngSubtype], byOID[f.rngMulti])
+		case t.OID == OIDRecord:
+			installRecord(t, nil)
 		case f.isArray && f.name == "int2vector", f.isArray && f.name == "oidvector":
 			installVector(t, byOID[f.elem])
 		}
