@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"ostraka/engine/storage"
 )
 
 // currentFile names the directory that holds the live state; replacing it is the
@@ -13,8 +13,12 @@ import (
 const currentFile = "CURRENT-STATE"
 
 // liveDir finds (or makes) the live state directory and removes the others.
-func liveDir(fs vfs.FS, root string) (string, error) {
+func liveDir(fs storage.FS, root string) (string, error) {
 	if err := fs.MkdirAll(root, 0o755); err != nil {
+		return "", err
+	}
+	// The root's own entry must survive a crash; its parents are the caller's.
+	if err := syncDir(fs, fs.PathDir(root)); err != nil {
 		return "", err
 	}
 	name := "state-0"
@@ -51,9 +55,9 @@ func liveDir(fs vfs.FS, root string) (string, error) {
 }
 
 // setLiveDir makes name the live directory, atomically and durably.
-func setLiveDir(fs vfs.FS, root, name string) error {
+func setLiveDir(fs storage.FS, root, name string) error {
 	tmp := fs.PathJoin(root, currentFile+".tmp")
-	f, err := fs.Create(tmp, vfs.WriteCategoryUnspecified)
+	f, err := storage.CreateFile(fs, tmp)
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,11 @@ func setLiveDir(fs vfs.FS, root, name string) error {
 	if err := fs.Rename(tmp, fs.PathJoin(root, currentFile)); err != nil {
 		return err
 	}
-	d, err := fs.OpenDir(root)
+	return syncDir(fs, root)
+}
+
+func syncDir(fs storage.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
 	if err != nil {
 		return err
 	}

@@ -162,9 +162,7 @@ func (s *Shard) restore(ctx context.Context, dir string) error {
 	if err := fs.Rename(dir, to); err != nil {
 		return fmt.Errorf("shard: moving the checkpoint: %w", err)
 	}
-	if d, err := fs.OpenDir(root); err != nil {
-		return err
-	} else if err := firstError(d.Sync(), d.Close()); err != nil {
+	if err := syncDir(fs, root); err != nil {
 		return err
 	}
 	s.endTerm() // whoever gets a checkpoint does not lead

@@ -18,8 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/engine/commitlog"
@@ -33,7 +31,7 @@ import (
 type Options struct {
 	// Dir holds the state; FS nil is the operating system's.
 	Dir string
-	FS  vfs.FS
+	FS  storage.FS
 	// Cache is shared by the databases of the process; nil: a small own one.
 	Cache  *storage.Cache
 	Logger *slog.Logger // nil: discarded
@@ -97,7 +95,7 @@ type state struct {
 // AttachLog.
 func Open(opts Options) (*Shard, error) {
 	if opts.FS == nil {
-		opts.FS = vfs.Default
+		opts.FS = storage.DefaultFS
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -201,7 +199,7 @@ func (s *Shard) Log() commitlog.Log {
 
 // OpenMem returns a ready engine in memory that leads: for tests.
 func OpenMem() (*Shard, *memlog.Log, error) {
-	s, err := Open(Options{Dir: "shard", FS: vfs.NewMem(), FlushInterval: -1, MemTableSize: 16 << 20})
+	s, err := Open(Options{Dir: "shard", FS: storage.MemFS(), FlushInterval: -1, MemTableSize: 16 << 20})
 	if err != nil {
 		return nil, nil, err
 	}

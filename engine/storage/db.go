@@ -40,6 +40,19 @@ type (
 	Cache    = pebble.Cache
 )
 
+// FS is the file system a database lives on; MemFS is for tests.
+type FS = vfs.FS
+
+var DefaultFS FS = vfs.Default
+
+// MemFS is a file system in memory.
+func MemFS() FS { return vfs.NewMem() }
+
+// CreateFile creates a file for writing.
+func CreateFile(fs FS, name string) (vfs.File, error) {
+	return fs.Create(name, vfs.WriteCategoryUnspecified)
+}
+
 // NewCache makes a block cache to share.
 func NewCache(bytes int64) *Cache { return pebble.NewCache(bytes) }
 

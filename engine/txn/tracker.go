@@ -198,3 +198,10 @@ func (t *Tracker) Resolve(c *Commit, pos commitlog.Position, ok, known bool) {
 	close(c.done)
 	t.prune()
 }
+
+// Size is the number of commits it remembers.
+func (t *Tracker) Size() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.commit)
+}

@@ -1,0 +1,177 @@
+package storage
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ostraka/sqltypes"
+)
+
+func keyColOf(t testing.TB, typ *sqltypes.Type, desc, nullsFirst bool) keyCol {
+	t.Helper()
+	class, elem, err := keyClassOf(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyCol{attr: 1, class: class, elem: elem, desc: desc, nullsFirst: nullsFirst, typ: typ}
+}
+
+// keyGens draw values of the types that can be keys.
+func keyGens() map[sqltypes.OID]*rapid.Generator[sqltypes.Datum] {
+	ints := rapid.Custom(func(t *rapid.T) int64 {
+		v := rapid.Int64().Draw(t, "v")
+		return v >> rapid.IntRange(0, 63).Draw(t, "shift")
+	})
+	bound := func(lo, hi int64) *rapid.Generator[sqltypes.Datum] {
+		return rapid.Map(rapid.Int64Range(lo, hi), sqltypes.Int)
+	}
+	text := rapid.Map(rapid.StringOfN(rapid.SampledFrom([]rune("\x00\x01ab \u00e9\U0010ffff")), 0, 8, -1), sqltypes.Text)
+	noZero := rapid.Map(rapid.StringOfN(rapid.SampledFrom([]rune("\x01ab  \u00e9z")), 0, 6, -1), sqltypes.Text)
+	floats := rapid.Map(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 1, -1})), sqltypes.Float)
+	g := map[sqltypes.OID]*rapid.Generator[sqltypes.Datum]{
+		sqltypes.OIDInt8:        rapid.Map(ints, sqltypes.Int),
+		sqltypes.OIDInt4:        bound(math.MinInt32, math.MaxInt32),
+		sqltypes.OIDInt2:        bound(math.MinInt16, math.MaxInt16),
+		sqltypes.OIDBool:        bound(0, 1),
+		sqltypes.OIDOid:         bound(0, math.MaxUint32),
+		sqltypes.OIDDate:        bound(math.MinInt32, math.MaxInt32),
+		sqltypes.OIDTimestamptz: rapid.Map(ints, sqltypes.Int),
+		sqltypes.OIDFloat8:      floats,
+		sqltypes.OIDText:        noZero,
+		sqltypes.OIDBytea:       text,
+		sqltypes.OIDBpchar:      noZero,
+		sqltypes.OIDNumeric: rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+			v := rapid.Map(ints, func(v int64) int64 { return v / 3 }).Draw(t, "v")
+			if rapid.Bool().Draw(t, "small") {
+				v = rapid.Int64Range(-120, 120).Draw(t, "v2")
+			}
+			return sqltypes.Datum{I: v, Aux: rapid.Int32Range(0, 20).Draw(t, "scale")}
+		}),
+		sqltypes.OIDInterval: rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+			d := sqltypes.Int(ints.Draw(t, "us"))
+			m, y := rapid.Int32().Draw(t, "m"), rapid.Int32Range(-70, 70).Draw(t, "d")
+			if m>>8 != 0 || y != 0 {
+				d.S = string([]byte{byte(m >> 24), byte(m >> 16), byte(m >> 8), byte(m), byte(y >> 24), byte(y >> 16), byte(y >> 8), byte(y)})
+			}
+			return d
+		}),
+		sqltypes.OIDTimetz: rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+			return sqltypes.Datum{I: rapid.Int64Range(0, 86400000000).Draw(t, "t"), Aux: rapid.Int32Range(-14, 14).Draw(t, "z") * 3600}
+		}),
+	}
+	array := func(elem sqltypes.OID) *rapid.Generator[sqltypes.Datum] {
+		return rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+			es := rapid.SliceOfN(rapid.OneOf(g[elem], rapid.Just(sqltypes.Null)), 0, 3).Draw(t, "e")
+			if len(es) == 0 {
+				return sqltypes.MakeArray(sqltypes.TypeByOID(elem), nil, nil)
+			}
+			return sqltypes.MakeArray(sqltypes.TypeByOID(elem), []sqltypes.ArrayDim{{Len: int32(len(es)), Lower: rapid.Int32Range(-1, 1).Draw(t, "lb")}}, es)
+		})
+	}
+	g[sqltypes.OIDInt4Array] = array(sqltypes.OIDInt4)
+	g[sqltypes.OIDTextArray] = array(sqltypes.OIDText)
+	return g
+}
+
+func sign(n int) int {
+	switch {
+	case n < 0:
+		return -1
+	case n > 0:
+		return 1
+	}
+	return 0
+}
+
+// Keys order as the type's Compare does, and equal keys are equal values.
+func TestKeyOrder(t *testing.T) {
+	for oid, gen := range keyGens() {
+		typ := sqltypes.TypeByOID(oid)
+		t.Run(typ.Name, func(t *testing.T) {
+			if typ.Compare == nil || typ.In == nil {
+				t.Skip("the type has no order yet")
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				for _, desc := range []bool{false, true} {
+					c := keyCol{class: 0}
+					c.class, c.elem, _ = keyClassOf(typ)
+					c.typ, c.desc = typ, desc
+					a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
+					want := sign(typ.Compare(a, b))
+					if desc {
+						want = -want
+					}
+					ka, kb := c.append(nil, a), c.append(nil, b)
+					if got := bytes.Compare(ka, kb); got != want {
+						t.Fatalf("%v %v: keys %x %x compare %d, values %d", a, b, ka, kb, got, want)
+					}
+					if want != 0 && (bytes.HasPrefix(ka, kb) || bytes.HasPrefix(kb, ka)) {
+						t.Fatalf("%v %v: a key is a prefix of another: %x %x", a, b, ka, kb)
+					}
+					for _, nf := range []bool{false, true} {
+						n := keyCol{class: c.class, elem: c.elem, typ: typ, desc: desc, nullsFirst: nf}
+						null := n.append(nil, sqltypes.Null)
+						if got := bytes.Compare(null, ka); nf && got >= 0 || !nf && got <= 0 {
+							t.Fatalf("NULL key %x and %x, nulls first %v", null, ka, nf)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNumericKeys(t *testing.T) {
+	// In order; values in one line are equal.
+	d := func(v int64, scale int32) sqltypes.Datum { return sqltypes.Datum{I: v, Aux: scale} }
+	lines := [][]sqltypes.Datum{
+		{d(math.MinInt64+1, 0)},
+		{d(-100, 0), d(-1000, 1)},
+		{d(-11, 1)},
+		{d(-1, 0), d(-100, 2)},
+		{d(-99, 2)},
+		{d(-1, 20)},
+		{d(0, 0), d(0, 10)},
+		{d(1, 20)},
+		{d(99, 3)},
+		{d(1, 1)},
+		{d(1, 0), d(10, 1), d(1000, 3)},
+		{d(101, 2)},
+		{d(11, 1)},
+		{d(2, 0)},
+		{d(10, 0)},
+		{d(12345678901, 5)},
+		{d(math.MaxInt64, 0)},
+	}
+	var last []byte
+	for i, line := range lines {
+		k := appendKeyNumeric(nil, line[0])
+		for _, v := range line[1:] {
+			if got := appendKeyNumeric(nil, v); !bytes.Equal(got, k) {
+				t.Errorf("%v and %v have keys %x and %x", line[0], v, k, got)
+			}
+		}
+		if i > 0 && bytes.Compare(last, k) >= 0 {
+			t.Errorf("key of %v, %x, is not above %x", line[0], k, last)
+		}
+		last = k
+	}
+}
+
+func TestDataPrefix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Uint64().Draw(t, "a"), rapid.Uint64().Draw(t, "b")
+		a >>= rapid.IntRange(0, 63).Draw(t, "s")
+		pa, pb := AppendDataPrefix(nil, a), AppendDataPrefix(nil, b)
+		if (a < b) != (bytes.Compare(pa, pb) < 0) {
+			t.Fatalf("%d %d: %x %x", a, b, pa, pb)
+		}
+		id, rest, ok := SplitData(append(pa, 7, 8))
+		if !ok || id != a || !bytes.Equal(rest, []byte{7, 8}) {
+			t.Fatalf("split %d: %d %x %v", a, id, rest, ok)
+		}
+	})
+}
