@@ -32,6 +32,8 @@ func scalarCodecs() map[string]codec {
 		"timestamp_in":    timestampCodec(false),
 		"timestamptz_in":  timestampCodec(true),
 		"interval_in":     intervalCodec(),
+		"json_in":         jsonCodec(),
+		"jsonb_in":        jsonbCodec(),
 		"float4in":        float4Codec(),
 		"float8in":        float8Codec(),
 		"textin":          textCodec(),

@@ -77,3 +77,10 @@ func (o *pgOracleConn) one(sql string, params ...string) string {
 	}
 	return r[0]
 }
+
+func (o *pgOracleConn) ctx() context.Context { return context.Background() }
+
+func pgErr(err error) *pgconn.PgError {
+	e, _ := err.(*pgconn.PgError)
+	return e
+}
