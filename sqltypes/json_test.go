@@ -42,7 +42,7 @@ func genJSON(depth int) *rapid.Generator[JSON] {
 			keys := rapid.SliceOfN(rapid.StringMatching(`[a-c]{0,3}`), 0, 5).Draw(t, "keys")
 			var pairs []JSONPair
 			for _, k := range keys {
-				pairs = append(pairs, JSONPair{k, genJSON(depth - 1).Draw(t, "value")})
+				pairs = append(pairs, JSONPair{k, genJSON(depth-1).Draw(t, "value")})
 			}
 			return JSONObjectOf(pairs)
 		}

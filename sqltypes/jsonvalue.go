@@ -300,8 +300,11 @@ func JSONObjectOf(pairs []JSONPair) JSON {
 	return JSON{string(b)}
 }
 
-// Elems and Pairs list a container's members.
+// Elems lists the elements of an array, Pairs the members of an object; nil for anything else.
 func (j JSON) Elems() []JSON {
+	if j.Kind() != JSONArray {
+		return nil
+	}
 	out := make([]JSON, j.Len())
 	for i := range out {
 		out[i] = j.Index(i)
@@ -310,6 +313,9 @@ func (j JSON) Elems() []JSON {
 }
 
 func (j JSON) Pairs() []JSONPair {
+	if j.Kind() != JSONObject {
+		return nil
+	}
 	out := make([]JSONPair, j.Len())
 	for i := range out {
 		out[i] = JSONPair{j.Key(i), j.Value(i)}
