@@ -19,13 +19,13 @@ func (c *compiler) arrayCtor(e *ArrayCtor) (node, error) {
 		return sqltypes.MakeVector(elem, a), nil
 	}
 	if e.Multi {
-		fn = func(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) { return nestArrays(elem, a) }
+		fn = func(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) { return NestArrays(elem, a) }
 	}
 	return newMap(sqltypes.KBytes, false, args, fn), nil
 }
 
-// nestArrays makes an array one dimension higher of arrays of equal dimensions.
-func nestArrays(elem *sqltypes.Type, arrays []sqltypes.Datum) (sqltypes.Datum, error) {
+// NestArrays makes an array one dimension higher of arrays of equal dimensions.
+func NestArrays(elem *sqltypes.Type, arrays []sqltypes.Datum) (sqltypes.Datum, error) {
 	var dims []sqltypes.ArrayDim
 	var elems []sqltypes.Datum
 	empty := 0
