@@ -247,7 +247,7 @@ func (o *hashJoinOp) split(t *joinTask) error {
 	var b batch
 	for at := 0; at < o.store.n; at += expr.BatchSize {
 		o.store.slice(at, min(expr.BatchSize, o.store.n-at), nr, &b)
-		b.refs = b.refs[:2*len(o.right.slots)]
+		b.refs = b.refs[:refVecs*len(o.right.slots)]
 		if err := build.add(&b, o.rkeys); err != nil {
 			return err
 		}

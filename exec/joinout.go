@@ -45,7 +45,7 @@ func (x *Execution) newJoinOut(kind planner.JoinKind, left, right built, used ne
 	}
 	kinds := append(append([]sqltypes.Kind{}, left.kinds...), right.kinds...)
 	o.pairs = ownBatch(kinds, used, len(left.slots)+len(right.slots))
-	nl, lr := len(left.kinds), 2*len(left.slots)
+	nl, lr := len(left.kinds), refVecs*len(left.slots)
 	o.ldst = append(append([]*expr.Vec{}, o.pairs.Cols[:nl]...), o.pairs.refs[:lr]...)
 	o.rdst = append(append([]*expr.Vec{}, o.pairs.Cols[nl:]...), o.pairs.refs[lr:]...)
 	return o, nil

@@ -21,8 +21,11 @@ type operator interface {
 // reference that travels (RefSlot), a vector of keys and one of writers.
 type batch struct {
 	expr.Batch
-	refs []*expr.Vec // key, xid per slot
+	refs []*expr.Vec // refVecs per slot: key, xid, seq
 }
+
+// refVecs is the number of vectors that carry one row reference.
+const refVecs = 3
 
 // built is an operator with what its parent needs to know.
 type built struct {
@@ -35,7 +38,7 @@ type built struct {
 func (b built) slot(s int) int {
 	for i, x := range b.slots {
 		if x == s {
-			return 2 * i
+			return refVecs * i
 		}
 	}
 	return -1
@@ -47,14 +50,14 @@ func (b *batch) ref(at, row int) (engine.RowRef, bool) {
 	if k.Null.Get(row) {
 		return engine.RowRef{}, false
 	}
-	return engine.RowRef{Key: k.Str[row], Xid: uint64(b.refs[at+1].I64[row])}, true
+	return engine.RowRef{Key: k.Str[row], Xid: uint64(b.refs[at+1].I64[row]), Seq: uint32(b.refs[at+2].I64[row])}, true
 }
 
 // refKinds are the representations of n slots' vectors.
 func refKinds(slots int) []sqltypes.Kind {
-	out := make([]sqltypes.Kind, 0, 2*slots)
+	out := make([]sqltypes.Kind, 0, refVecs*slots)
 	for range slots {
-		out = append(out, sqltypes.KBytes, sqltypes.KInt)
+		out = append(out, sqltypes.KBytes, sqltypes.KInt, sqltypes.KInt)
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func (x *Execution) buildScan(p *planner.Scan, used need) (built, error) {
 	b := built{op: o, kinds: kinds}
 	if o.refs {
 		b.slots = []int{p.RefSlot}
-		o.out.refs = []*expr.Vec{expr.NewVec(sqltypes.KBytes), expr.NewVec(sqltypes.KInt)}
+		o.out.refs = []*expr.Vec{expr.NewVec(sqltypes.KBytes), expr.NewVec(sqltypes.KInt), expr.NewVec(sqltypes.KInt)}
 	}
 	return b, nil
 }
@@ -158,11 +158,9 @@ func (o *scanOp) get(key []sqltypes.Datum) error {
 }
 
 func (o *scanOp) setRefs(refs []engine.RowRef) {
-	keys, xids := o.out.refs[0], o.out.refs[1]
-	keys.Reset(sqltypes.KBytes)
-	xids.Reset(sqltypes.KInt)
+	keys, xids, seqs := o.out.refs[0], o.out.refs[1], o.out.refs[2]
 	for i := range refs {
-		keys.Str[i], xids.I64[i] = refs[i].Key, int64(refs[i].Xid)
+		keys.Str[i], xids.I64[i], seqs.I64[i] = refs[i].Key, int64(refs[i].Xid), int64(refs[i].Seq)
 	}
 }
 

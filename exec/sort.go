@@ -20,7 +20,7 @@ type sortOp struct {
 	top    *expr.Program
 	kinds  []sqltypes.Kind // columns, refs, then computed keys
 	width  int             // visible columns
-	nrefs  int
+	slots  int
 	used   need
 	keyAt  []int // column of the store that holds key k
 
@@ -65,7 +65,7 @@ func (x *Execution) buildSort(p *planner.Sort, used need) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &sortOp{x: x, in: in.op, width: width, nrefs: 2 * len(in.slots), mem: budget{x: x}}
+	o := &sortOp{x: x, in: in.op, width: width, slots: len(in.slots), mem: budget{x: x}}
 	if o.orders, err = x.newSortOrders(p.Keys); err != nil {
 		return built{}, err
 	}
@@ -111,7 +111,7 @@ func (o *sortOp) open() error {
 		return err
 	}
 	if o.out == nil {
-		o.out = ownBatch(o.kinds[:o.width], o.used, o.nrefs/2)
+		o.out = ownBatch(o.kinds[:o.width], o.used, o.slots)
 	}
 	return o.load()
 }

@@ -34,7 +34,11 @@ func (x *Execution) newSpanMaker(rel *catalog.Relation, ix *catalog.Index, range
 	}
 	m := &spanMaker{x: x, keys: ix.Keys}
 	for _, k := range ix.Keys {
-		m.types = append(m.types, x.typ(k.Type.OID))
+		t := x.typ(k.Type.OID)
+		if t == nil && k.Attr > 0 {
+			t = x.typ(rel.Columns[k.Attr-1].Type.OID)
+		}
+		m.types = append(m.types, t)
 	}
 	for i := range ranges {
 		r := &ranges[i]

@@ -430,3 +430,6 @@ func (b *Batch) Append(row []sqltypes.Datum) {
 
 // Full reports whether no row can be added.
 func (b *Batch) Full() bool { return b.N >= BatchSize }
+
+// CopyAt copies value j of src to position i, which must not have been set since Reset.
+func (v *Vec) CopyAt(i int, src *Vec, j int) { v.Set(i, src.Datum(j)) }

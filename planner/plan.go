@@ -437,6 +437,8 @@ type Target struct {
 	ViewChecks []ViewCheck
 	// Incoming are foreign keys of other tables that reference Rel.
 	Incoming []IncomingFK
+	// Defaults by attribute-1, over nothing; only for referential actions (SET DEFAULT).
+	Defaults []expr.Expr
 }
 
 type ViewCheck struct {

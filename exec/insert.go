@@ -1,0 +1,180 @@
+package exec
+
+import (
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/expr"
+	"ostraka/planner"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// emptyArbiters asks for conflicts on any unique index.
+var emptyArbiters = []*catalog.Index{}
+
+// insertOp is INSERT, with ON CONFLICT.
+type insertOp struct {
+	*modifyOp
+	p     *planner.Insert
+	progs []*expr.Program
+	vecs  []*expr.Vec
+	row   []sqltypes.Datum // the new row
+
+	conflict *planner.OnConflict
+	set      []*expr.Program
+	where    *expr.Program
+	both     []sqltypes.Datum // existing row, excluded row
+	updated  []sqltypes.Datum
+}
+
+func (x *Execution) buildInsert(p *planner.Insert) (built, error) {
+	m, err := x.newModify(p, p.Target, p.Input, p.Returning)
+	if err != nil {
+		return built{}, err
+	}
+	n := len(p.Target.Rel.Columns)
+	o := &insertOp{modifyOp: m, p: p, row: make([]sqltypes.Datum, n), conflict: p.OnConflict}
+	if o.progs, err = x.compileAll(p.Row); err != nil {
+		return built{}, err
+	}
+	o.vecs = make([]*expr.Vec, len(o.progs))
+	if c := p.OnConflict; c != nil {
+		if o.set, err = x.compileAll(c.Set); err != nil {
+			return built{}, err
+		}
+		if o.where, err = x.compile(c.Where); err != nil {
+			return built{}, err
+		}
+		o.both, o.updated = make([]sqltypes.Datum, 2*n), make([]sqltypes.Datum, n)
+		for _, ix := range c.Arbiters {
+			if ix.Deferrable {
+				return built{}, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+			}
+		}
+	}
+	m.batch, m.run = o.values, o.insert
+	return m.built(), nil
+}
+
+// values evaluates the new rows of a batch, column by column.
+func (o *insertOp) values(b *batch) error {
+	for i, p := range o.progs {
+		if p == nil {
+			continue
+		}
+		v, err := p.Eval(&b.Batch, &o.x.params, o.x.env)
+		if err != nil {
+			return err
+		}
+		o.vecs[i] = v
+	}
+	return nil
+}
+
+func (o *insertOp) insert(_ *batch, at int, _ []sqltypes.Datum) error {
+	for i := range o.row {
+		if i < len(o.vecs) && o.vecs[i] != nil {
+			o.row[i] = o.vecs[i].Datum(at)
+		} else {
+			o.row[i] = sqltypes.Null
+		}
+	}
+	if err := o.w.prepare(o.row); err != nil {
+		return err
+	}
+	if o.conflict == nil {
+		if _, err := o.w.insert(o.row, nil); err != nil {
+			return err
+		}
+		o.count()
+		return o.yield(o.row)
+	}
+	arbiters := o.conflict.Arbiters
+	if arbiters == nil {
+		arbiters = emptyArbiters
+	}
+	for {
+		c, err := o.w.insert(o.row, arbiters)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			o.count()
+			return o.yield(o.row)
+		}
+		if !o.conflict.DoUpdate {
+			return nil
+		}
+		done, err := o.update(c)
+		if err != nil || done {
+			return err
+		}
+		if err := o.x.cancelled(); err != nil {
+			return err
+		}
+	}
+}
+
+// update is DO UPDATE of the row that is in the way; false: it has gone, insert again.
+func (o *insertOp) update(c *engine.Conflict) (bool, error) {
+	if c.Own {
+		return false, pgerror.New(pgerror.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
+			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+	}
+	n := len(o.row)
+	key, _, err := o.conflictKey(c)
+	if err != nil {
+		return false, err
+	}
+	old := o.both[:n]
+	mode := engine.LockNoKeyUpdate
+	for i, p := range o.set {
+		if p != nil && o.w.keyAttrs[i] {
+			mode = engine.LockUpdate
+		}
+	}
+	ref, found, err := o.x.txn.LookupNewest(o.x.ctx, o.w.rel, c.Index, key, mode, old)
+	if err != nil || !found {
+		return false, err
+	}
+	outcome, err := o.w.lock(&ref, mode, nil)
+	if err != nil || outcome != engine.Locked {
+		return false, err
+	}
+	copy(o.both[n:], o.row)
+	if o.where != nil {
+		d, err := o.where.Row(o.both, &o.x.params, o.x.env)
+		if err != nil || !d.True() {
+			return true, err
+		}
+	}
+	copy(o.updated, old)
+	for i, p := range o.set {
+		if p == nil {
+			continue
+		}
+		if o.updated[i], err = p.Row(o.both, &o.x.params, o.x.env); err != nil {
+			return false, err
+		}
+	}
+	if err := o.w.prepare(o.updated); err != nil {
+		return false, err
+	}
+	if err := o.w.update(ref, old, o.updated); err != nil {
+		return false, err
+	}
+	o.count()
+	return true, o.yield(o.updated)
+}
+
+// conflictKey is the new row's key in the index it collided in.
+func (o *insertOp) conflictKey(c *engine.Conflict) ([]sqltypes.Datum, bool, error) {
+	if o.w.keys[c.Index.OID] != nil || o.w.preds[c.Index.OID] != nil {
+		return o.w.indexKey(c.Index, o.row)
+	}
+	key := make([]sqltypes.Datum, len(c.Index.Keys))
+	for i, k := range c.Index.Keys {
+		key[i] = o.row[k.Attr-1]
+	}
+	return key, true, nil
+}

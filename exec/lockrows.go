@@ -1,0 +1,120 @@
+package exec
+
+import (
+	"ostraka/engine"
+	"ostraka/expr"
+	"ostraka/planner"
+	"ostraka/sqltypes"
+)
+
+// lockRowsOp is FOR UPDATE / SHARE: it locks each row that passes, brings changed
+// ones up to date and drops those that no longer qualify.
+type lockRowsOp struct {
+	x       *Execution
+	in      built
+	marks   []planner.RowMark
+	slots   []int
+	recheck []*expr.Program
+	bufs    [][]sqltypes.Datum
+	row     []sqltypes.Datum
+	out     *batch
+	scratch []*expr.Vec
+}
+
+func (x *Execution) buildLockRows(p *planner.LockRows) (built, error) {
+	if err := x.needTxn(); err != nil {
+		return built{}, err
+	}
+	in, err := x.build(p.Input, nil)
+	if err != nil {
+		return built{}, err
+	}
+	o := &lockRowsOp{x: x, in: in, marks: p.Marks, row: make([]sqltypes.Datum, len(in.kinds)), out: ownBatch(in.kinds, nil, len(in.slots))}
+	for _, m := range p.Marks {
+		s := in.slot(m.RefSlot)
+		if s < 0 {
+			return built{}, errNoRefs
+		}
+		o.slots = append(o.slots, s)
+		o.bufs = append(o.bufs, make([]sqltypes.Datum, len(m.Rel.Columns)))
+	}
+	for _, r := range p.Recheck {
+		prog, err := x.compile(r.Cond)
+		if err != nil {
+			return built{}, err
+		}
+		if prog != nil {
+			o.recheck = append(o.recheck, prog)
+		}
+	}
+	in.op = o
+	return in, nil
+}
+
+func (o *lockRowsOp) open() error { return o.in.op.open() }
+func (o *lockRowsOp) close()      { o.in.op.close() }
+
+func (o *lockRowsOp) next() (*batch, error) {
+	for {
+		b, err := o.in.op.next()
+		if err != nil || b == nil {
+			return nil, err
+		}
+		o.out.reset()
+		for _, i := range b.Selection() {
+			if err := o.x.cancelled(); err != nil {
+				return nil, err
+			}
+			b.Row(int(i), o.row)
+			keep, err := o.lock(b, int(i))
+			if err != nil {
+				return nil, err
+			}
+			if !keep {
+				continue
+			}
+			n := o.out.N
+			o.out.Append(o.row)
+			for k, v := range o.out.refs {
+				v.CopyAt(n, b.refs[k], int(i))
+			}
+		}
+		if o.out.N > 0 {
+			return o.out, nil
+		}
+	}
+}
+
+// lock locks the rows of all marks; false: the row is left out.
+func (o *lockRowsOp) lock(b *batch, i int) (bool, error) {
+	changed := false
+	for k, m := range o.marks {
+		ref, ok := b.ref(o.slots[k], i)
+		if !ok {
+			continue
+		}
+		outcome, err := o.x.txn.LockRow(o.x.ctx, m.Rel, &ref, m.Mode, m.Wait, o.bufs[k])
+		if err != nil {
+			return false, err
+		}
+		switch outcome {
+		case engine.Locked:
+		case engine.Changed:
+			changed = true
+			for _, c := range m.Cols {
+				o.row[c.Col] = o.bufs[k][c.Attr-1]
+			}
+		default:
+			return false, nil
+		}
+	}
+	if changed {
+		for _, p := range o.recheck {
+			d, err := p.Row(o.row, &o.x.params, o.x.env)
+			if err != nil || !d.True() {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}

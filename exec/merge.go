@@ -1,0 +1,153 @@
+package exec
+
+import (
+	"errors"
+
+	"ostraka/engine"
+	"ostraka/expr"
+	"ostraka/planner"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+var errNoRefs = errors.New("exec: the input carries no row references for the target")
+
+// mergeOp is MERGE: per source row the first action whose condition holds.
+type mergeOp struct {
+	*changeOp
+	actions []mergeAction
+}
+
+type mergeAction struct {
+	*planner.MergeAction
+	cond *expr.Program
+	set  []*expr.Program
+}
+
+func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
+	m, err := x.newModify(p, p.Target, p.Input, nil)
+	if err != nil {
+		return built{}, err
+	}
+	c, err := x.newChange(m, p.RefSlot, p.OldCols, p.Recheck)
+	if err != nil {
+		return built{}, err
+	}
+	o := &mergeOp{changeOp: c}
+	for i := range p.Actions {
+		a := mergeAction{MergeAction: &p.Actions[i]}
+		if a.cond, err = x.compile(a.Cond); err != nil {
+			return built{}, err
+		}
+		if a.set, err = x.compileAll(a.Set); err != nil {
+			return built{}, err
+		}
+		o.actions = append(o.actions, a)
+	}
+	m.run = o.merge
+	return m.built(), nil
+}
+
+// choose finds the action for a row; nil: none.
+func (o *mergeOp) choose(matched bool, row []sqltypes.Datum) (*mergeAction, error) {
+	for i := range o.actions {
+		a := &o.actions[i]
+		if a.Matched != matched {
+			continue
+		}
+		if a.cond != nil {
+			d, err := a.cond.Row(row, &o.x.params, o.x.env)
+			if err != nil {
+				return nil, err
+			}
+			if !d.True() {
+				continue
+			}
+		}
+		return a, nil
+	}
+	return nil, nil
+}
+
+func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
+	ref, matched := b.ref(o.slot, at)
+	if !matched {
+		return o.notMatched(row)
+	}
+	o.oldRow(row)
+	locked := false
+	for {
+		a, err := o.choose(true, row)
+		if err != nil || a == nil || a.Kind == 'n' {
+			return err
+		}
+		mode := engine.LockUpdate
+		if a.Kind == 'u' {
+			if err := assignRow(o.x, a.set, o.old, o.new, row); err != nil {
+				return err
+			}
+			mode = o.w.lockMode(o.old, o.new)
+		}
+		if !locked {
+			outcome, err := o.w.lock(&ref, mode, o.old)
+			if err != nil {
+				return err
+			}
+			switch outcome {
+			case engine.OwnWrite:
+				return pgerror.New(pgerror.CardinalityViolation, "MERGE command cannot affect row a second time").
+					WithHint("Ensure that not more than one source row matches any one target row.")
+			case engine.Gone:
+				return o.notMatched(row)
+			case engine.Changed:
+				o.refresh(row)
+				locked = true
+				if o.recheck != nil {
+					d, err := o.recheck.Row(row, &o.x.params, o.x.env)
+					if err != nil {
+						return err
+					}
+					if !d.True() {
+						return o.notMatched(row)
+					}
+				}
+				continue
+			}
+		}
+		o.count()
+		if a.Kind == 'd' {
+			return o.w.delete(ref, o.old)
+		}
+		if err := o.w.prepare(o.new); err != nil {
+			return err
+		}
+		return o.w.update(ref, o.old, o.new)
+	}
+}
+
+// notMatched inserts, if an action says so. The target's columns are NULL.
+func (o *mergeOp) notMatched(row []sqltypes.Datum) error {
+	for _, c := range o.oldCols {
+		if c >= 0 {
+			row[c] = sqltypes.Null
+		}
+	}
+	a, err := o.choose(false, row)
+	if err != nil || a == nil || a.Kind != 'i' {
+		return err
+	}
+	for i := range o.new {
+		o.new[i] = sqltypes.Null
+	}
+	if err := assignRow(o.x, a.set, o.new, o.new, row); err != nil {
+		return err
+	}
+	if err := o.w.prepare(o.new); err != nil {
+		return err
+	}
+	if _, err := o.w.insert(o.new, nil); err != nil {
+		return err
+	}
+	o.count()
+	return nil
+}
