@@ -275,7 +275,9 @@ func (o *projectSetOp) next() (*batch, error) {
 				o.row[i] = sqltypes.Null
 				if ok {
 					any = true
-					o.row[i] = s.value(r)
+					if o.row[i], err = s.value(r); err != nil {
+						return nil, err
+					}
 				}
 			}
 			if !any {
@@ -292,10 +294,40 @@ func (o *projectSetOp) next() (*batch, error) {
 	return o.out, nil
 }
 
-// value is a row of the function as one value: its only column, or a record.
-func (s *setCall) value(row []sqltypes.Datum) sqltypes.Datum {
-	if len(row) == 1 {
-		return row[0]
+// value is a row of the function as one value: its only column, or a record of
+// its output columns.
+func (s *setCall) value(row []sqltypes.Datum) (sqltypes.Datum, error) {
+	types, err := s.outTypes()
+	if err != nil || len(types) != len(row) {
+		if len(row) == 1 {
+			return row[0], nil
+		}
+		return sqltypes.Null, pgerror.NotSupported("function %s in a select list", s.call.Proc.Name)
 	}
-	return expr.MakeRecord(s.x.types, s.call.Typ, row)
+	return sqltypes.MakeRecord(types, row), nil
+}
+
+// outTypes are the types of the columns of a function that returns rows of
+// several; nil for one that returns a scalar type.
+func (s *setCall) outTypes() ([]*sqltypes.Type, error) {
+	p := s.call.Proc
+	var out []*sqltypes.Type
+	for i, m := range p.ArgModes {
+		if (m == 'o' || m == 'b' || m == 't') && i < len(p.AllArgTypes) {
+			t := s.x.typ(p.AllArgTypes[i])
+			if t == nil {
+				return nil, pgerror.NotSupported("function %s in a select list", p.Name)
+			}
+			out = append(out, t)
+		}
+	}
+	if len(out) == 1 {
+		return nil, nil
+	}
+	if t := s.x.typ(s.call.Typ.OID); out == nil && t != nil {
+		for _, f := range t.Fields {
+			out = append(out, f.Type)
+		}
+	}
+	return out, nil
 }
