@@ -239,6 +239,9 @@ type (
 		Star          bool
 		Collation     sqltypes.OID
 		VariadicArray bool
+		// Level is how many query levels up the aggregate belongs to (0: the query
+		// whose expressions hold it); its arguments' Vars have levels ≥ Level.
+		Level int
 	}
 	// SortItem orders by argument Arg.
 	SortItem struct {
@@ -249,7 +252,8 @@ type (
 	// Grouping is GROUPING(…): the listed grouping columns.
 	Grouping struct {
 		T
-		Cols []int
+		Cols  []int
+		Level int // as in Agg
 	}
 	// Window is a window function call; the planner replaces it by a Col over the WindowAgg node's output.
 	Window struct {

@@ -16,6 +16,9 @@ type Context struct {
 	Role       sqltypes.OID
 	Env        *sqltypes.Env // for folding stable-free calls and reading literals
 	Settings   Settings
+	// Source is the query string that syntax tree locations index; error positions
+	// are counted in it.
+	Source string
 	// ParamTypes are the types the client declared for $1… (0: infer).
 	ParamTypes []sqltypes.OID
 	// SizeHint returns about how many bytes a table occupies (engine.View's
