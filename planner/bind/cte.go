@@ -400,9 +400,6 @@ func (s *scope) cteRef(c *cteInfo, levels int, rv *pg.RangeVar) *nsItem {
 		b.fail(rv.Location, pgerror.FeatureNotSupported, `WITH query "%s" does not have a RETURNING clause`, c.node.Ctename)
 	}
 	r.Cols = append([]planner.Column(nil), c.q.Cols...)
-	for i := range r.Cols {
-		r.Cols[i].TableOID, r.Cols[i].Attr = 0, 0
-	}
 	it := s.addRTE(r)
 	s.applyAlias(it, rv.Alias)
 	return it

@@ -109,8 +109,11 @@ func (b *binder) operatorError(names []*pg.Node, types []sqltypes.OID, ambiguous
 		panic(b.errAt(loc, pgerror.AmbiguousFunction, "operator is not unique: %s", sig).
 			WithHint("Could not choose a best candidate operator. You might need to add explicit type casts."))
 	}
-	panic(b.errAt(loc, pgerror.UndefinedFunction, "operator does not exist: %s", sig).
-		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts."))
+	err := b.errAt(loc, pgerror.UndefinedFunction, "operator does not exist: %s", sig)
+	if types[0] == 0 {
+		panic(err.WithHint("No operator matches the given name and argument type. You might need to add an explicit type cast."))
+	}
+	panic(err.WithHint("No operator matches the given name and argument types. You might need to add explicit type casts."))
 }
 
 // makeOp is make_op: l is nil for a prefix operator.

@@ -312,7 +312,7 @@ func (s *scope) checkLateral(it *nsItem, loc int32) {
 
 // markRead notes that a column of a relation is read (privileges).
 func (s *scope) markRead(e expr.Expr) {
-	if v, ok := e.(*planner.Var); ok && v.Rel < len(s.q.Range) {
+	if v, ok := e.(*planner.Var); ok && v.Rel >= 0 && v.Rel < len(s.q.Range) {
 		s.q.Range[v.Rel].RequiredPrivs = addPriv(s.q.Range[v.Rel].RequiredPrivs, 'r')
 	}
 }

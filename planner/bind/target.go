@@ -55,10 +55,16 @@ func (s *scope) targetEntry(rt *pg.ResTarget) target {
 // origin of an expression that is a plain column.
 func (s *scope) origin(e expr.Expr) (sqltypes.OID, int16) {
 	v, ok := e.(*planner.Var)
-	if !ok || v.Col < 0 || v.Level != 0 || v.Rel < 0 || v.Rel >= len(s.q.Range) {
+	if !ok || v.Level != 0 || v.Rel < 0 || v.Rel >= len(s.q.Range) {
 		return 0, 0
 	}
 	r := s.q.Range[v.Rel]
+	if v.Col == -1 && r.Rel != nil {
+		return r.Rel.OID, 0
+	}
+	if v.Col < 0 {
+		return 0, 0
+	}
 	if v.Col >= len(r.Cols) {
 		return 0, 0
 	}
