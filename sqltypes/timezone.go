@@ -70,7 +70,7 @@ func posixZone(s string) (*time.Location, bool) {
 		}
 		abbrev, rest = s[:i], s[i:]
 	}
-	if abbrev == "" || rest == "" || len(s) > 40 {
+	if rest == "" || len(s) > 40 {
 		return nil, false
 	}
 	sign := 1
@@ -277,7 +277,7 @@ func abbrevOffset(loc *time.Location, abbr string, us int64) (int, bool) {
 	return 0, false
 }
 
-// FindZone resolves the text argument of AT TIME ZONE: an abbreviation, or a
+// findZone resolves the text argument of AT TIME ZONE: an abbreviation, or a
 // zone name. Error: 22023.
 func findZone(name string) (zoneSpec, error) {
 	if z, ok := findAbbrev(strings.ToLower(name)); ok {
