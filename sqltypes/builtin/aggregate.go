@@ -40,10 +40,12 @@ type extreme struct {
 	some    bool
 	compare func(a, b Datum) int
 	sign    int // 1 max, -1 min
+	least   int // 1: of equal values the first one stays
 }
 
 func (s *extreme) Step(_ *Call, args []Datum) error {
-	if !s.some || s.compare(args[0], s.best)*s.sign > 0 {
+	// Of equal values the last one stays, as with PostgreSQL's transition functions.
+	if !s.some || s.compare(args[0], s.best)*s.sign >= s.least {
 		s.best, s.some = args[0], true
 	}
 	return nil
@@ -57,7 +59,13 @@ func (s *extreme) Final(*Call, []Datum) (Datum, error) {
 }
 
 func newExtreme(sign int) func(*Call) AggState {
-	return func(c *Call) AggState { return &extreme{compare: argOrder(c), sign: sign} }
+	return func(c *Call) AggState {
+		s := &extreme{compare: argOrder(c), sign: sign}
+		if c.ArgTypes[0].OID == sqltypes.OIDBpchar {
+			s.least = 1
+		}
+		return s
+	}
 }
 
 // folded is an aggregate that folds a binary function over its non-null

@@ -37,10 +37,10 @@ func inputOutOfRange() *pgerror.Error {
 	return pgerror.New(pgerror.NumericValueOutOfRange, "input is out of range")
 }
 
-func finite(x float64) bool { return !math.IsInf(x, 0) }
-func unit(x float64) bool   { return x >= -1 && x <= 1 }
-func oneUp(x float64) bool  { return x >= 1 }
-func anyFloat(float64) bool { return true }
+func finite(x float64) bool    { return !math.IsInf(x, 0) }
+func withinOne(x float64) bool { return x >= -1 && x <= 1 }
+func oneUp(x float64) bool     { return x >= 1 }
+func anyFloat(float64) bool    { return true }
 
 func logOf(f func(float64) float64) func(*Call, []Datum) (Datum, error) {
 	inner := floatFn(f)
@@ -128,7 +128,7 @@ func init() {
 		},
 		"dsin": domainFn(finite, libmSin), "dcos": domainFn(finite, libmCos), "dtan": domainFn(finite, libmTan),
 		"dcot":  cotangent,
-		"dasin": domainFn(unit, libmAsin), "dacos": domainFn(unit, libmAcos), "datan": domainFn(anyFloat, libmAtan),
+		"dasin": domainFn(withinOne, libmAsin), "dacos": domainFn(withinOne, libmAcos), "datan": domainFn(anyFloat, libmAtan),
 		"datan2": func(_ *Call, a []Datum) (Datum, error) { return float(libmAtan2(a[0].Float(), a[1].Float())) },
 		"dsinh":  func(_ *Call, a []Datum) (Datum, error) { return float(libmSinh(a[0].Float())) },
 		"dcosh":  func(_ *Call, a []Datum) (Datum, error) { return float(libmCosh(a[0].Float())) },
@@ -144,7 +144,7 @@ func init() {
 		},
 		"dsind": domainFn(finite, sinDegrees), "dcosd": domainFn(finite, cosDegrees),
 		"dtand": tanDegrees, "dcotd": cotDegrees,
-		"dasind": domainFn(unit, asinDegrees), "dacosd": domainFn(unit, acosDegrees),
+		"dasind": domainFn(withinOne, asinDegrees), "dacosd": domainFn(withinOne, acosDegrees),
 		"datand": floatFn(func(x float64) float64 { return libmAtan(x) / atanOne * 45 }),
 		"datan2d": func(_ *Call, a []Datum) (Datum, error) {
 			y, x := a[0].Float(), a[1].Float()

@@ -136,7 +136,7 @@ func recordOutcome(ctx context.Context, conn *pgconn.PgConn, c oracleCall) strin
 	if isSet(c) && res.Err == nil {
 		var rows []string
 		for _, r := range res.Rows {
-			rows = append(rows, field(r[0]))
+			rows = append(rows, fieldOutcome(r[0]))
 		}
 		if len(rows) == 0 {
 			return "0[]"
@@ -155,10 +155,10 @@ func outcomeOf(res *pgconn.Result) string {
 		}
 		panic(res.Err)
 	}
-	return fmt.Sprintf("%d%s", res.FieldDescriptions[0].DataTypeOID, field(res.Rows[0][0]))
+	return fmt.Sprintf("%d%s", res.FieldDescriptions[0].DataTypeOID, fieldOutcome(res.Rows[0][0]))
 }
 
-func field(v []byte) string {
+func fieldOutcome(v []byte) string {
 	if v == nil {
 		return "NULL"
 	}
