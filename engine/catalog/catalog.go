@@ -94,7 +94,12 @@ func (c *Catalog) DefaultACLs() []*DefaultACL { return c.defaultACL }
 // The All functions call f for every descriptor, in no particular order, until f returns false.
 func (c *Catalog) AllSchemas(f func(*Schema) bool)     { c.schemas.byOID.all(f) }
 func (c *Catalog) AllRelations(f func(*Relation) bool) { c.relations.byOID.all(f) }
-func (c *Catalog) AllTypes(f func(*UserType) bool)     { c.types.byOID.all(f) }
+
+// AllTypes leaves out the array types that come with others (UserType.ArrayOID).
+func (c *Catalog) AllTypes(f func(*UserType) bool) {
+	c.types.byOID.all(func(u *UserType) bool { return u.Kind == 'a' || f(u) })
+}
+
 func (c *Catalog) AllFunctions(f func(*Function) bool) { c.functions.all(f) }
 func (c *Catalog) AllRoles(f func(*Role) bool)         { c.roles.byOID.all(f) }
 func (c *Catalog) AllDatabases(f func(*Database) bool) { c.databases.byOID.all(f) }

@@ -6,12 +6,7 @@ package catalog
 func Everything(c *Catalog) []Change {
 	var out []Change
 	c.AllSchemas(func(d *Schema) bool { out = append(out, Put(c.DB, d)); return true })
-	c.AllTypes(func(d *UserType) bool {
-		if d.Kind != 'a' {
-			out = append(out, Put(c.DB, d))
-		}
-		return true
-	})
+	c.AllTypes(func(d *UserType) bool { out = append(out, Put(c.DB, d)); return true })
 	c.AllRelations(func(d *Relation) bool { out = append(out, Put(c.DB, d)); return true })
 	c.AllFunctions(func(d *Function) bool { out = append(out, Put(c.DB, d)); return true })
 	for _, d := range c.defaultACL {

@@ -179,7 +179,7 @@ type UserType struct {
 	Schema        OID
 	Owner         OID
 	ACL           []ACLItem
-	Kind          byte // e enum, d domain, c composite, r range, m multirange
+	Kind          byte // e enum, d domain, c composite, r range, m multirange; a array of Subtype, made by the catalogue from ArrayOID
 	Labels        []EnumLabel
 	Base          sqltypes.ColumnType
 	NotNull       bool

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"ostraka/sqltypes"
@@ -33,34 +35,83 @@ func (tc *typeCache) get(c *Catalog, oid OID) *sqltypes.Type {
 		return t.(*sqltypes.Type)
 	}
 	u := c.UserType(oid)
+	if u == nil || u.Kind == 'm' {
+		u = c.rangeOf(oid) // a multirange is made with its range
+	}
 	if u == nil {
 		return nil
 	}
-	t := buildType(c, u)
+	t, multi := buildType(c, u)
 	if t == nil {
 		return nil
 	}
-	got, _ := tc.m.LoadOrStore(oid, t)
+	got, _ := tc.m.LoadOrStore(u.OID, t)
+	if multi != nil {
+		m, _ := tc.m.LoadOrStore(multi.OID, multi)
+		if oid == multi.OID {
+			return m.(*sqltypes.Type)
+		}
+	}
 	return got.(*sqltypes.Type)
 }
 
-// buildType makes the runtime type of a user type, nil when it is of a sort that
-// sqltypes cannot make.
-func buildType(c *Catalog, u *UserType) *sqltypes.Type {
+// rangeOf finds the range type whose multirange has the OID.
+func (c *Catalog) rangeOf(multi OID) *UserType {
+	var found *UserType
+	c.types.byOID.all(func(u *UserType) bool {
+		if u.Kind == 'r' && u.Multirange == multi {
+			found = u
+		}
+		return found == nil
+	})
+	return found
+}
+
+// buildType makes the runtime type of a user type (and a range's multirange); nil
+// when something it is made of does not exist.
+func buildType(c *Catalog, u *UserType) (t, multi *sqltypes.Type) {
+	id := sqltypes.TypeIdentity{OID: u.OID, Name: u.Name, Namespace: u.Schema, Array: u.ArrayOID, RelID: u.Relation, Collation: u.Base.Collation}
 	switch u.Kind {
+	case 'e':
+		labels := make([]sqltypes.EnumLabel, len(u.Labels))
+		for i, l := range u.Labels {
+			labels[i] = sqltypes.EnumLabel{OID: l.OID, Sort: l.Order, Name: l.Label}
+		}
+		slices.SortStableFunc(labels, func(a, b sqltypes.EnumLabel) int { return cmp.Compare(a.Sort, b.Sort) })
+		return sqltypes.NewEnumType(id, labels), nil
 	case 'd':
-		base := c.Type(u.Base.OID)
-		if base == nil {
-			return nil
+		if base := c.Type(u.Base.OID); base != nil {
+			return sqltypes.NewDomainType(id, base, u.Base.TypMod), nil
 		}
-		t := *base
-		t.OID, t.Name, t.Namespace, t.Array = u.OID, u.Name, u.Schema, u.ArrayOID
-		t.TypType, t.Preferred, t.Base, t.BaseType, t.TypMod = 'd', false, base, base.OID, u.Base.TypMod
-		t.Elem, t.ElemType, t.IsArray, t.Enum, t.Fields, t.Range = 0, nil, false, nil, nil, nil
-		if u.Base.Collation != 0 {
-			t.Collation = u.Base.Collation
+	case 'a':
+		if elem := c.Type(u.Subtype); elem != nil {
+			return sqltypes.NewArrayType(id, elem), nil
 		}
-		return &t
+	case 'c':
+		rel := c.Relation(u.Relation)
+		if rel == nil {
+			return nil, nil
+		}
+		fields := make([]sqltypes.Field, 0, len(rel.Columns))
+		for _, col := range rel.Columns {
+			if col.Dropped {
+				continue
+			}
+			ft := c.Type(col.Type.OID)
+			if ft == nil {
+				return nil, nil
+			}
+			fields = append(fields, sqltypes.Field{Name: col.Name, Type: ft, ColumnType: col.Type})
+		}
+		return sqltypes.NewCompositeType(id, fields), nil
+	case 'r':
+		if sub := c.Type(u.Subtype); sub != nil {
+			mid := sqltypes.TypeIdentity{OID: u.Multirange, Namespace: u.Schema}
+			if m := c.UserType(u.Multirange); m != nil {
+				mid.Name, mid.Array = m.Name, m.ArrayOID
+			}
+			return sqltypes.NewRangeTypes(id, mid, sub)
+		}
 	}
-	return nil
+	return nil, nil
 }

@@ -24,6 +24,11 @@ func (t *Txn) Commit(ctx context.Context) (commitlog.Position, error) {
 	if t.done {
 		return commitlog.Position{}, errFinished()
 	}
+	if t.failed != nil {
+		err := t.failed
+		t.Rollback()
+		return commitlog.Position{}, err
+	}
 	if !t.hasEffects() {
 		pos := t.s.Applied()
 		if t.snap != nil {

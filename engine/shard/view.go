@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"io"
 	"unsafe"
 
 	"ostraka/engine"
@@ -213,32 +212,36 @@ func (s *Shard) GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalo
 	var stack [128]byte
 	k := x.AppendKey(stack[:0], key)
 	if x.Clustered {
-		found, err = decodeAt(tbl, k, cols, dst, st.db.Get)
-	} else { // two reads: they need one state
-		snap := st.db.NewSnapshot()
-		get := func(k []byte) ([]byte, io.Closer, bool, error) { return storage.GetSnapshot(snap, k) }
-		var val []byte
-		var closer io.Closer
-		if val, closer, found, err = get(k); err == nil && found {
-			k, err = tbl.RowKeyOfEntry(nil, k, val)
-			if err = firstError(err, closer.Close()); err == nil {
-				found, err = decodeAt(tbl, k, cols, dst, get)
-			}
+		val, closer, ok, err := st.db.Get(k)
+		if found = ok; err == nil && found {
+			err = firstError(tbl.DecodeRow(k, val, colsOrNone(cols), dst), closer.Close())
 		}
-		err = firstError(err, snap.Close())
+		if err != nil {
+			return false, false, err
+		}
+	} else if found, err = getByIndex(st.db, tbl, k, cols, dst); err != nil {
+		return false, false, err
 	}
-	if err == nil && s.ddl.Load() != ddl {
+	if s.ddl.Load() != ddl {
 		return false, true, nil
 	}
-	return found, false, err
+	return found, false, nil
 }
 
-// decodeAt reads and decodes the row at key.
-func decodeAt(tbl *storage.Table, key []byte, cols []int16, dst []sqltypes.Datum, get func([]byte) ([]byte, io.Closer, bool, error)) (bool, error) {
-	val, closer, found, err := get(key)
+// getByIndex reads the row that a unique index's key leads to. Two reads need one state.
+func getByIndex(db *storage.DB, tbl *storage.Table, key []byte, cols []int16, dst []sqltypes.Datum) (found bool, err error) {
+	snap := db.NewSnapshot()
+	defer func() { err = firstError(err, snap.Close()) }()
+	val, closer, found, err := storage.GetSnapshot(snap, key)
 	if err != nil || !found {
 		return false, err
 	}
-	err = tbl.DecodeRow(key, val, colsOrNone(cols), dst)
-	return true, firstError(err, closer.Close())
+	rowKey, err := tbl.RowKeyOfEntry(nil, key, val)
+	if err := firstError(err, closer.Close()); err != nil {
+		return false, err
+	}
+	if val, closer, found, err = storage.GetSnapshot(snap, rowKey); err != nil || !found {
+		return false, err
+	}
+	return true, firstError(tbl.DecodeRow(rowKey, val, colsOrNone(cols), dst), closer.Close())
 }

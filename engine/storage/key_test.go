@@ -45,6 +45,15 @@ func keyGens() map[sqltypes.OID]*rapid.Generator[sqltypes.Datum] {
 		sqltypes.OIDBpchar:      noZero,
 		sqltypes.OIDNumeric: rapid.Custom(func(t *rapid.T) sqltypes.Datum {
 			v := rapid.Map(ints, func(v int64) int64 { return v / 3 }).Draw(t, "v")
+			if rapid.IntRange(0, 3).Draw(t, "wide") == 0 {
+				text := rapid.SampledFrom([]string{"NaN", "Infinity", "-Infinity", "1e30", "-1e30", "1e-30", "123456789012345678901234567890.0000",
+					"123456789012345678901234567890", "-99999999999999999999.9", "10000000000000000000", "0.00000000000000000000"}).Draw(t, "text")
+				d, err := sqltypes.TypeByOID(sqltypes.OIDNumeric).In(&sqltypes.Env{Formats: sqltypes.DefaultFormats()}, text, -1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			}
 			if rapid.Bool().Draw(t, "small") {
 				v = rapid.Int64Range(-120, 120).Draw(t, "v2")
 			}
@@ -62,6 +71,41 @@ func keyGens() map[sqltypes.OID]*rapid.Generator[sqltypes.Datum] {
 			return sqltypes.Datum{I: rapid.Int64Range(0, 86400000000).Draw(t, "t"), Aux: rapid.Int32Range(-14, 14).Draw(t, "z") * 3600}
 		}),
 	}
+	bytesOf := func(n int) *rapid.Generator[sqltypes.Datum] {
+		return rapid.Map(rapid.SliceOfN(rapid.Byte(), n, n), sqltypes.Bytes)
+	}
+	for _, oid := range []sqltypes.OID{sqltypes.OIDXid8, sqltypes.OIDPgLsn, sqltypes.OIDMoney, sqltypes.OIDTimestamp} {
+		g[oid] = g[sqltypes.OIDInt8]
+	}
+	g[sqltypes.OIDChar] = bound(0, 255)
+	g[sqltypes.OIDUuid], g[sqltypes.OIDMacaddr], g[sqltypes.OIDMacaddr8] = bytesOf(16), bytesOf(6), bytesOf(8)
+	g[sqltypes.OIDVarbit] = rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+		return sqltypes.MakeBits(rapid.IntRange(0, 20).Draw(t, "n"), rapid.SliceOfN(rapid.SampledFrom([]byte{0, 0x80, 0xff}), 3, 3).Draw(t, "b"))
+	})
+	g[sqltypes.OIDInet] = rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+		n := rapid.SampledFrom([]int{4, 16}).Draw(t, "len")
+		return sqltypes.MakeInet(rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0x80}), n, n).Draw(t, "a"), rapid.IntRange(0, 8*n).Draw(t, "bits"))
+	})
+	rng := func(oid sqltypes.OID) {
+		g[oid] = rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+			typ := sqltypes.TypeByOID(oid)
+			b := func(l string) sqltypes.RangeBound {
+				return sqltypes.RangeBound{Value: sqltypes.Int(rapid.Int64Range(-3, 3).Draw(t, l)), Inf: rapid.IntRange(0, 3).Draw(t, l+"inf") == 0,
+					Inclusive: rapid.Bool().Draw(t, l+"inc")}
+			}
+			lo, hi := b("lo"), b("hi")
+			if lo.Value.I > hi.Value.I {
+				lo.Value, hi.Value = hi.Value, lo.Value
+			}
+			d, err := typ.Range.MakeRange(sqltypes.Range{Lower: lo, Upper: hi, Empty: rapid.IntRange(0, 5).Draw(t, "empty") == 0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		})
+	}
+	rng(sqltypes.OIDInt4range)
+	rng(sqltypes.OIDNumrange)
 	array := func(elem sqltypes.OID) *rapid.Generator[sqltypes.Datum] {
 		return rapid.Custom(func(t *rapid.T) sqltypes.Datum {
 			es := rapid.SliceOfN(rapid.OneOf(g[elem], rapid.Just(sqltypes.Null)), 0, 3).Draw(t, "e")

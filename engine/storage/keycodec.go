@@ -16,6 +16,7 @@ type keyClass uint8
 
 const (
 	keyNone     keyClass = iota
+	keyUint              // as keyInt, I taken as unsigned
 	keyInt               // sign and length in the header, then the significant bytes
 	keyFloat             // 8 bytes, NaN above all
 	keyNumeric           // sign, exponent, digits in pairs; without the display scale
@@ -24,7 +25,10 @@ const (
 	keyInterval          // 16 bytes: the length in µs, a month having 30 days
 	keyTimeTZ            // UTC instant, then zone
 	keyArray
+	keyRange
 	keyEnum // the label's sort number
+	keyBits // bit strings: the bits, then how many
+	keyInet // family, network bits, address
 )
 
 // Headers: the first byte of an encoded value. NULL is 0x00 or 0xff, whichever
@@ -61,17 +65,27 @@ func keyClassOf(t *sqltypes.Type) (class, elem keyClass, err error) {
 	}
 	if t.IsArray && t.ElemType != nil {
 		elem, _, err := keyClassOf(t.ElemType)
-		if err != nil || elem == keyArray {
+		if err != nil || elem == keyArray || elem == keyRange {
 			return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
 		}
 		return keyArray, elem, nil
+	}
+	if t.TypType == 'r' && t.Range != nil {
+		elem, _, err := keyClassOf(t.Range.Subtype)
+		if err != nil || elem == keyArray || elem == keyRange {
+			return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
+		}
+		return keyRange, elem, nil
 	}
 	switch t.Kind {
 	case sqltypes.KInt:
 		if t.TypType == 'e' {
 			return keyEnum, 0, nil
 		}
-		if t.Compare != nil {
+		switch {
+		case t.OID == sqltypes.OIDXid8 || t.OID == sqltypes.OIDPgLsn:
+			return keyUint, 0, nil
+		case t.Compare != nil:
 			return keyInt, 0, nil
 		}
 	case sqltypes.KFloat:
@@ -92,6 +106,10 @@ func keyClassOf(t *sqltypes.Type) (class, elem keyClass, err error) {
 		case sqltypes.OIDText, sqltypes.OIDVarchar, sqltypes.OIDName, sqltypes.OIDBytea, sqltypes.OIDUuid,
 			sqltypes.OIDMacaddr, sqltypes.OIDMacaddr8:
 			return keyBytes, 0, nil
+		case sqltypes.OIDBit, sqltypes.OIDVarbit:
+			return keyBits, 0, nil
+		case sqltypes.OIDInet, sqltypes.OIDCidr:
+			return keyInet, 0, nil
 		}
 	}
 	return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
@@ -123,6 +141,8 @@ func appendKeyValue(dst []byte, class, elem keyClass, t *sqltypes.Type, d sqltyp
 	switch class {
 	case keyInt:
 		return appendKeyInt(dst, d.I)
+	case keyUint:
+		return binary.BigEndian.AppendUint64(append(dst, hdrValue), uint64(d.I))
 	case keyFloat:
 		return appendKeyFloat(append(dst, hdrValue), d.Float())
 	case keyEnum:
@@ -138,6 +158,13 @@ func appendKeyValue(dst []byte, class, elem keyClass, t *sqltypes.Type, d sqltyp
 		return appendKeyInt(dst, int64(d.Aux))
 	case keyArray:
 		return appendKeyArray(append(dst, hdrValue), elem, t, d)
+	case keyRange:
+		return appendKeyRange(append(dst, hdrValue), elem, t, d)
+	case keyBits:
+		dst = appendKeyBytes(append(dst, hdrValue), sqltypes.BitData(d))
+		return appendKeyInt(dst, int64(sqltypes.BitLen(d)))
+	case keyInet:
+		return appendKeyInet(append(dst, hdrValue), d)
 	default:
 		return appendKeyBytes(append(dst, hdrValue), d.S)
 	}
@@ -236,6 +263,58 @@ func appendKeyArray(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datu
 		dst = appendKeyInt(dst, int64(a.Dim(i).Lower))
 	}
 	return dst
+}
+
+// appendKeyRange orders as range_cmp: the empty range, then by lower bound, then
+// by upper bound.
+func appendKeyRange(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datum) []byte {
+	for t.Base != nil {
+		t = t.Base
+	}
+	r := sqltypes.OpenRange(d)
+	if r.Empty {
+		return append(dst, 0)
+	}
+	dst = append(dst, 1)
+	bound := func(b *sqltypes.RangeBound, inf, inc, exc byte) {
+		if b.Inf {
+			dst = append(dst, inf)
+			return
+		}
+		dst = appendKeyValue(dst, elem, 0, t.Range.Subtype, b.Value)
+		if b.Inclusive {
+			dst = append(dst, inc)
+		} else {
+			dst = append(dst, exc)
+		}
+	}
+	bound(&r.Lower, hdrArrayEnd, 0, 1)
+	bound(&r.Upper, hdrNullLast, 1, 0)
+	return dst
+}
+
+// appendKeyInet orders as network_cmp: family, the network's common bits, the
+// length of the mask, the whole address. Network bits are two bits each, so that
+// a shorter network ends below a longer one.
+func appendKeyInet(dst []byte, d sqltypes.Datum) []byte {
+	family, n, addr := sqltypes.InetParts(d)
+	dst = append(dst, byte(family))
+	var cur, used byte
+	put := func(sym byte) {
+		cur = cur<<2 | sym
+		if used++; used == 4 {
+			dst = append(dst, cur)
+			cur, used = 0, 0
+		}
+	}
+	for i := 0; i < n && i < 8*len(addr); i++ {
+		put(1 + addr[i/8]>>(7-i%8)&1)
+	}
+	put(0)
+	for used != 0 {
+		put(0)
+	}
+	return append(dst, addr...)
 }
 
 func enumSort(t *sqltypes.Type, oid sqltypes.OID) float64 {

@@ -3,7 +3,6 @@ package storage
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
@@ -378,7 +377,7 @@ const (
 func (t *Table) systemColumn(num int16, key, val []byte) sqltypes.Datum {
 	switch num {
 	case attrCtid:
-		return sqltypes.Text(t.ctid(key))
+		return sqltypes.Int(t.ctid(key))
 	case attrXmin:
 		return sqltypes.Int(int64(uint32(binary.LittleEndian.Uint64(val))))
 	case attrTableOID:
@@ -387,23 +386,17 @@ func (t *Table) systemColumn(num int16, key, val []byte) sqltypes.Datum {
 	return sqltypes.Int(0) // cmin, cmax, xmax
 }
 
-// ctid makes a tuple id out of a row's key: of a hidden row id, 128 to a block;
-// otherwise a hash, stable as long as the key is.
-func (t *Table) ctid(key []byte) string {
-	var block, off uint64
+// ctid makes a tuple id (block << 16 | offset, as type tid has it) out of a row's
+// key: of a hidden row id, 128 to a block; otherwise a hash, stable as long as
+// the key is.
+func (t *Table) ctid(key []byte) int64 {
 	if t.Key == nil {
 		id := t.HiddenID(key) - 1
-		block, off = id/128, id%128+1
-	} else {
-		h := uint64(14695981039346656037)
-		for _, b := range key[min(len(t.Prefix), len(key)):] {
-			h = (h ^ uint64(b)) * 1099511628211
-		}
-		block, off = h>>40, h>>20&0xff+1
+		return int64(id/128&0xffffffff)<<16 | int64(id%128+1)
 	}
-	b := append(make([]byte, 0, 24), '(')
-	b = strconv.AppendUint(b, block&0xffffffff, 10)
-	b = append(b, ',')
-	b = strconv.AppendUint(b, off, 10)
-	return string(append(b, ')'))
+	h := uint64(14695981039346656037)
+	for _, b := range key[min(len(t.Prefix), len(key)):] {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return int64(h>>40)<<16 | int64(h>>20&0xff+1)
 }

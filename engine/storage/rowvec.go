@@ -58,8 +58,6 @@ func (t *Table) NewVecDecoder(cols []int16, size int) (*VecDecoder, error) {
 		v := &d.vecs[i]
 		d.ptrs[i] = v
 		switch {
-		case num == attrCtid:
-			v.Kind = sqltypes.KBytes
 		case num < 0:
 			v.Kind = sqltypes.KInt
 		case num == 0 || int(num) > len(t.attrs):
