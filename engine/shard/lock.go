@@ -50,10 +50,16 @@ func (t *Txn) table(ctx context.Context, rel *catalog.Relation, mode engine.RelL
 	if err := t.writable(); err != nil {
 		return nil, err
 	}
-	if c := t.rels[rel.OID]; c != nil && c.rel == rel && c.mode >= mode {
-		return c.tbl, nil
+	c := t.checked(rel.OID)
+	key := ""
+	if c != nil {
+		if c.rel == rel && c.mode >= mode {
+			return c.tbl, nil
+		}
+		key = c.key
+	} else {
+		key = txn.RelationKey(uint32(t.opts.Database), uint32(rel.OID))
 	}
-	key := txn.RelationKey(uint32(t.opts.Database), uint32(rel.OID))
 	if err := t.term.locks.Acquire(ctx, &t.owner, txn.ClassRelation, key, uint8(mode), t.lockWait(engine.WaitBlock)); err != nil {
 		return nil, lockError(err)
 	}
@@ -73,11 +79,17 @@ func (t *Txn) table(ctx context.Context, rel *catalog.Relation, mode engine.RelL
 	if err != nil {
 		return nil, err
 	}
-	if t.rels == nil {
-		t.rels = map[sqltypes.OID]*checkedRel{}
+	x := checkedRel{rel: rel, tbl: tbl, key: key, mode: mode}
+	x.alone = newest.Relation(rel.OID) == nil || t.term.locks.Holds(&t.owner, txn.ClassRelation, key, uint8(engine.AccessExclusive))
+	if c != nil {
+		x.mode = max(mode, c.mode)
+		*c = x
+		return tbl, nil
 	}
-	alone := newest.Relation(rel.OID) == nil || t.term.locks.Holds(&t.owner, txn.ClassRelation, key, uint8(engine.AccessExclusive))
-	t.rels[rel.OID] = &checkedRel{rel, tbl, mode, alone}
+	if t.rels == nil {
+		t.rels = t.fewRels[:0]
+	}
+	t.rels = append(t.rels, x)
 	return tbl, nil
 }
 

@@ -74,7 +74,9 @@ func (w schemaWriter) PutRelation(d *catalog.Relation) {
 		w.t.fail(err)
 		return
 	}
-	delete(w.t.rels, d.OID)
+	if c := w.t.checked(d.OID); c != nil {
+		*c = checkedRel{rel: c.rel, key: c.key} // to be checked again
+	}
 	w.put(r)
 }
 

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"ostraka/engine"
@@ -39,7 +40,8 @@ type Txn struct {
 	marks    []savepoint
 	nextMark engine.SavepointID
 	readSet  *txn.ReadSet
-	rels     map[sqltypes.OID]*checkedRel
+	rels     []checkedRel
+	fewRels  [4]checkedRel // backs rels while there are few
 	bulk     bool
 	done     bool
 	failed   error // of a catalogue change; answered by everything that follows
@@ -49,6 +51,7 @@ type Txn struct {
 type checkedRel struct {
 	rel  *catalog.Relation
 	tbl  *storage.Table
+	key  string // of the relation's lock
 	mode engine.RelLock
 	// alone: nobody else can reach the relation (made by this transaction, or
 	// locked ACCESS EXCLUSIVE), so keys need no locks.
@@ -69,7 +72,7 @@ type savepoint struct {
 	writes                     *txn.Buffer
 	locks, ddl, dropped, notes int
 	moves                      int
-	rels                       map[sqltypes.OID]*checkedRel
+	rels                       []checkedRel
 }
 
 var _ engine.Txn = (*Txn)(nil)
@@ -94,6 +97,16 @@ func (s *Shard) Begin(ctx context.Context, opts engine.TxnOptions) (engine.Txn, 
 		return nil, errNoDatabase()
 	}
 	return t, nil
+}
+
+// checked finds what is known about a relation.
+func (t *Txn) checked(oid sqltypes.OID) *checkedRel {
+	for i := range t.rels {
+		if t.rels[i].rel.OID == oid {
+			return &t.rels[i]
+		}
+	}
+	return nil
 }
 
 func dataPrefixLen(key string) int {
@@ -256,12 +269,8 @@ func (t *Txn) Close() { t.Rollback() }
 // Savepoint implements engine.Txn.
 func (t *Txn) Savepoint() engine.SavepointID {
 	t.nextMark++
-	rels := make(map[sqltypes.OID]*checkedRel, len(t.rels))
-	for k, v := range t.rels {
-		rels[k] = v
-	}
 	t.marks = append(t.marks, savepoint{id: t.nextMark, writes: t.writes.Copy(), locks: t.owner.Mark(), ddl: len(t.ddl),
-		dropped: len(t.dropped), notes: len(t.notes), moves: len(t.moves), rels: rels})
+		dropped: len(t.dropped), notes: len(t.notes), moves: len(t.moves), rels: slices.Clone(t.rels)})
 	return t.nextMark
 }
 
@@ -305,10 +314,7 @@ func (t *Txn) RollbackTo(id engine.SavepointID) error {
 		delete(t.noteSet, n)
 	}
 	t.notes = t.notes[:m.notes]
-	t.rels = make(map[sqltypes.OID]*checkedRel, len(m.rels))
-	for k, v := range m.rels {
-		t.rels[k] = v
-	}
+	t.rels = slices.Clone(m.rels)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"sync"
 	"unsafe"
 
 	"ostraka/engine"
@@ -108,8 +109,10 @@ func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index
 	if !x.Clustered && !x.Exclusive(key) {
 		return ref, false, nil // a NULL equals nothing
 	}
-	var stack [128]byte
-	k := x.AppendKey(stack[:0], key)
+	buf := keyBuffers.Get().(*[]byte)
+	defer keyBuffers.Put(buf)
+	*buf = x.AppendKey((*buf)[:0], key)
+	k := *buf
 	if v.reads != nil {
 		v.reads.Point(string(k))
 	}
@@ -139,6 +142,9 @@ func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index
 	ref.Key = string(k)
 	return ref, true, firstError(err, r.close())
 }
+
+// keyBuffers hold keys while they are looked up (pebble makes them escape).
+var keyBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 128); return &b }}
 
 // colsOrNone keeps "no columns" apart from nil, which DecodeRow takes for all.
 func colsOrNone(cols []int16) []int16 {
@@ -209,8 +215,10 @@ func (s *Shard) GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalo
 	if !x.Clustered && !x.Exclusive(key) {
 		return false, false, nil
 	}
-	var stack [128]byte
-	k := x.AppendKey(stack[:0], key)
+	buf := keyBuffers.Get().(*[]byte)
+	defer keyBuffers.Put(buf)
+	*buf = x.AppendKey((*buf)[:0], key)
+	k := *buf
 	if x.Clustered {
 		val, closer, ok, err := st.db.Get(k)
 		if found = ok; err == nil && found {

@@ -128,7 +128,7 @@ func (t *Txn) putEntry(tbl *storage.Table, x *storage.Index, vals []sqltypes.Dat
 
 // alone reports whether keys of the relation need no locks.
 func (t *Txn) alone(rel *catalog.Relation) bool {
-	c := t.rels[rel.OID]
+	c := t.checked(rel.OID)
 	return c != nil && c.alone
 }
 

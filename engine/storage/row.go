@@ -104,16 +104,15 @@ func (l *layout) slot(attr int16) *slot {
 func (t *Table) AppendRow(dst []byte, xid uint64, row []sqltypes.Datum) []byte {
 	le := binary.LittleEndian
 	at := len(dst)
-	dst = le.AppendUint64(dst, xid)
 	if len(t.layouts) == 0 { // a table without columns
-		return le.AppendUint16(dst, 0)
+		return le.AppendUint16(le.AppendUint64(dst, xid), 0)
 	}
 	l := t.layouts[len(t.layouts)-1]
 	varBytes := 0
 	for i := range l.slots {
 		if d := &row[l.slots[i].attr-1]; !d.Null {
 			varBytes += len(d.S)
-			if l.slots[i].class == catalog.ClassNumeric {
+			if l.slots[i].class == catalog.ClassNumeric && uint32(d.Aux) > scaleMax {
 				varBytes += 12
 			}
 		}
@@ -122,14 +121,12 @@ func (t *Table) AppendRow(dst []byte, xid uint64, row []sqltypes.Datum) []byte {
 	if varBytes > math.MaxUint16 {
 		word, width = word|wideEnds, 4
 	}
-	dst = le.AppendUint16(dst, word)
-	n := len(dst)
 	fixed := at + l.fixedEnd + width*l.nvar
 	if cap(dst) < fixed+varBytes {
-		grown := make([]byte, n, fixed+varBytes)
-		copy(grown, dst)
-		dst = grown
+		dst = append(make([]byte, 0, fixed+varBytes), dst...)
 	}
+	dst = le.AppendUint16(le.AppendUint64(dst, xid), word)
+	n := len(dst)
 	dst = dst[:fixed]
 	clear(dst[n:])
 	b := dst[at:] // the row so far; stays valid, dst has the capacity

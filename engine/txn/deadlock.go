@@ -93,8 +93,11 @@ func describe(e edge) string {
 
 // RelationKey is the lock key of a relation.
 func RelationKey(db, rel uint32) string {
-	b := binary.BigEndian.AppendUint32([]byte{'R'}, db)
-	return string(binary.BigEndian.AppendUint32(b, rel))
+	var b [9]byte
+	b[0] = 'R'
+	binary.BigEndian.PutUint32(b[1:], db)
+	binary.BigEndian.PutUint32(b[5:], rel)
+	return string(b[:])
 }
 
 // SplitRelationKey is the inverse.

@@ -76,6 +76,7 @@ type Owner struct {
 
 	waiting atomic.Pointer[waiter]
 	held    []heldLock
+	few     [6]heldLock // backs held while it is short
 }
 
 type heldLock struct {
@@ -123,7 +124,7 @@ func (t *Table) Acquire(ctx context.Context, o *Owner, class Class, key string, 
 		e.one[0] = holder{o: o, modes: 1 << mode}
 		e.holders = e.one[:1]
 		sh.m[key] = e
-		o.held = append(o.held, heldLock{e, 0})
+		o.add(heldLock{e, 0})
 		sh.mu.Unlock()
 		return nil
 	}
@@ -217,8 +218,15 @@ func (e *lockEntry) grant(o *Owner, mode uint8, since int64) {
 		e.holders = append(e.holders, holder{o: o, since: since})
 		i = len(e.holders) - 1
 	}
-	o.held = append(o.held, heldLock{e, e.holders[i].modes})
+	o.add(heldLock{e, e.holders[i].modes})
 	e.holders[i].modes |= 1 << mode
+}
+
+func (o *Owner) add(h heldLock) {
+	if o.held == nil {
+		o.held = o.few[:0]
+	}
+	o.held = append(o.held, h)
 }
 
 func (t *Table) wait(ctx context.Context, o *Owner, class Class, key string, mode uint8, wait Wait) error {
