@@ -5,7 +5,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"ostraka/engine/catalog"
-	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -49,7 +48,7 @@ func (s *Session) createTableAs(p *prepared, query *pg.Node, into *pg.IntoClause
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.copyRows(po, rel)
+	n, err := s.copyRows(p, po, rel)
 	if err != nil {
 		return nil, err
 	}
@@ -110,32 +109,32 @@ func (s *Session) ctasTable(cols []planner.Column, into *pg.IntoClause) (*planne
 }
 
 // copyRows inserts a query's rows into a new table.
-func (s *Session) copyRows(po *portal, rel *catalog.Relation) (int64, error) {
+func (s *Session) copyRows(p *prepared, po *portal, rel *catalog.Relation) (int64, error) {
 	if err := s.start(po); err != nil {
 		return 0, err
 	}
-	// The rows are drained first: inserting starts another statement.
+	// The rows are drained first: inserting is another statement.
 	if err := po.fill(); err != nil {
 		return 0, err
 	}
-	var attrs []int16
-	for _, c := range rel.Columns {
-		attrs = append(attrs, c.Num)
-	}
-	sink, err := s.startCopy(CopyTarget{Relation: rel.OID, Attrs: attrs})
+	ins, err := s.prepareInsert(rel, rel.Columns, nil, p, &spoolSource{sp: po.spool})
 	if err != nil {
 		return 0, err
 	}
-	defer sink.Close()
-	row := make([]sqltypes.Datum, len(po.cols))
-	_, _, err = po.forward(0, func(b *expr.Batch, i int) error {
-		for c := range row {
-			row[c] = b.Cols[c].Datum(i)
-		}
-		return sink.Row(s.env.Ctx, row)
-	})
-	if err != nil {
-		return 0, err
+	return ins.run()
+}
+
+// spoolSource yields a spool's rows.
+type spoolSource struct {
+	sp *spool
+	n  int64
+}
+
+func (r *spoolSource) Next() ([]sqltypes.Datum, bool, error) {
+	if r.n >= r.sp.rows {
+		return nil, false, nil
 	}
-	return sink.Finish(s.env.Ctx)
+	row, err := r.sp.row(r.n)
+	r.n++
+	return row, err == nil, err
 }

@@ -21,7 +21,6 @@ type Deps struct {
 	Exec      Executor
 	Utility   Utility // nil: DDL is refused
 	Explainer Explainer
-	Copier    Copier
 	// Quick answers simple-protocol statements from a plan cache; nil: every one is parsed.
 	Quick     Quick
 	Forwarder Forwarder // nil: this node always executes itself
@@ -150,29 +149,6 @@ type ExplainOptions struct {
 	Analyze, Verbose, Costs, Settings, Buffers, WAL, Timing, Summary bool
 	Format                                                           string // text, json, xml, yaml
 	PlanningTime, ExecutionTime                                      float64
-}
-
-// Copier makes the writing side of COPY FROM.
-type Copier interface {
-	// StartCopy prepares inserting rows into a table: one value per entry of attrs.
-	// Defaults of the other columns are the copier's affair.
-	StartCopy(ctx context.Context, pc *planner.Context, run *Run, target CopyTarget) (CopySink, error)
-}
-
-// CopyTarget is COPY FROM's table and columns.
-type CopyTarget struct {
-	Relation sqltypes.OID
-	Attrs    []int16 // attribute numbers, in the order of the input
-	// Where is the WHERE clause's syntax tree (a *pg.Node), nil if there is none.
-	Where any
-}
-
-// CopySink takes rows. Row values are valid during the call only.
-type CopySink interface {
-	Row(ctx context.Context, row []sqltypes.Datum) error
-	// Finish writes what is buffered and returns the number of rows inserted.
-	Finish(ctx context.Context) (int64, error)
-	Close()
 }
 
 // Forwarder opens sessions on the node that leads the shard. Safe for concurrent use.

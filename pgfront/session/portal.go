@@ -99,8 +99,17 @@ func (s *Session) addPortal(p *portal) error {
 	return nil
 }
 
-// start begins the plan's execution.
-func (s *Session) start(p *portal) error {
+// start begins the plan's execution; it is planned anew if the catalogue moved on.
+func (s *Session) start(p *portal) error { return s.startWith(p, s.replan) }
+
+// startFixed is start for a plan that cannot be made anew.
+func (s *Session) startFixed(p *portal) error {
+	return s.startWith(p, func(*portal, *catalog.Catalog) error {
+		return pgerror.New(pgerror.TRSerializationFailure, "the table was changed by a concurrent statement")
+	})
+}
+
+func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) error) error {
 	plan := p.plan
 	if s.tx.readOnly && plan.Class == planner.ClassWrite {
 		if err := s.checkReadOnly(writeName(plan)); err != nil {
@@ -129,7 +138,7 @@ func (s *Session) start(p *portal) error {
 		}
 		if cat != nil && cat.Version != plan.CatalogVersion && try < 10 {
 			release()
-			if err := s.replan(p, cat); err != nil {
+			if err := replan(p, cat); err != nil {
 				return err
 			}
 			plan = p.plan

@@ -1,0 +1,130 @@
+package session
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine/catalog"
+	"ostraka/expr"
+	"ostraka/planner"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// bulkInsert is an INSERT whose rows come from outside: COPY FROM, CREATE TABLE AS.
+type bulkInsert struct {
+	s  *Session
+	po *portal
+}
+
+// prepareInsert plans INSERT INTO rel (columns) over two rows of parameters, so
+// that defaults, checks and indexes are the planner's affair, and then puts a
+// scan of src in the place of the VALUES.
+func (s *Session) prepareInsert(rel *catalog.Relation, columns []*catalog.Column, where *pg.Node, p *prepared, src sqltypes.RowSource) (*bulkInsert, error) {
+	cat := s.catalog()
+	schema := cat.Schema(rel.Schema)
+	if schema == nil {
+		return nil, pgerror.New(pgerror.UndefinedSchema, "schema with OID %d does not exist", rel.Schema)
+	}
+	rv := &pg.RangeVar{Schemaname: schema.Name, Relname: rel.Name, Inh: true, Relpersistence: "p", Location: -1}
+	ins := &pg.InsertStmt{Relation: rv, Override: pg.OverridingKind_OVERRIDING_SYSTEM_VALUE}
+	q := &prepared{text: p.text}
+	values := &pg.SelectStmt{Op: pg.SetOperation_SETOP_NONE, LimitOption: pg.LimitOption_LIMIT_OPTION_DEFAULT}
+	var names []*pg.Node
+	for range 2 {
+		var list []*pg.Node
+		for _, col := range columns {
+			q.declared = append(q.declared, col.Type.OID)
+			list = append(list, &pg.Node{Node: &pg.Node_ParamRef{ParamRef: &pg.ParamRef{Number: int32(len(q.declared)), Location: -1}}})
+		}
+		values.ValuesLists = append(values.ValuesLists, &pg.Node{Node: &pg.Node_List{List: &pg.List{Items: list}}})
+	}
+	for _, col := range columns {
+		ins.Cols = append(ins.Cols, &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Name: col.Name, Location: -1}}})
+		names = append(names, pg.MakeStrNode(col.Name))
+	}
+	ins.SelectStmt = &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: values}}
+	if where != nil {
+		ins.SelectStmt = filteredValues(values, names, rel.Name, where)
+	}
+	if len(columns) == 0 {
+		return nil, pgerror.NotSupported("COPY into a table without columns")
+	}
+	q.stmt = &planner.Statement{Text: p.stmt.Text, AST: &pg.Node{Node: &pg.Node_InsertStmt{InsertStmt: ins}}, Planned: true, Class: planner.ClassWrite}
+	if err := s.compile(q, cat); err != nil {
+		return nil, err
+	}
+	plan, err := withSource(q.plan, len(columns), src)
+	if err != nil {
+		return nil, err
+	}
+	q.plan = plan
+	args := make([]sqltypes.Datum, len(q.declared))
+	for i := range args {
+		args[i] = sqltypes.Null
+	}
+	return &bulkInsert{s: s, po: &portal{s: s, p: q, plan: plan, args: args}}, nil
+}
+
+// filteredValues is SELECT * FROM (VALUES …) AS rel (columns) WHERE cond.
+func filteredValues(values *pg.SelectStmt, names []*pg.Node, rel string, where *pg.Node) *pg.Node {
+	sub := &pg.RangeSubselect{Subquery: &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: values}}, Alias: &pg.Alias{Aliasname: rel, Colnames: names}}
+	star := &pg.Node{Node: &pg.Node_ColumnRef{ColumnRef: &pg.ColumnRef{Fields: []*pg.Node{{Node: &pg.Node_AStar{AStar: &pg.A_Star{}}}}, Location: -1}}}
+	return &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{Op: pg.SetOperation_SETOP_NONE, LimitOption: pg.LimitOption_LIMIT_OPTION_DEFAULT,
+		TargetList:  []*pg.Node{{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: star, Location: -1}}}},
+		FromClause:  []*pg.Node{{Node: &pg.Node_RangeSubselect{RangeSubselect: sub}}},
+		WhereClause: where}}}
+}
+
+// run inserts everything and returns the number of rows.
+func (b *bulkInsert) run() (int64, error) {
+	defer b.po.close()
+	if err := b.s.startFixed(b.po); err != nil {
+		return 0, err
+	}
+	if b.po.exec != nil && b.s.tx.txn != nil {
+		b.s.tx.txn.BulkLoad()
+	}
+	if _, _, err := b.po.forward(0, func(*expr.Batch, int) error { return nil }); err != nil {
+		return 0, err
+	}
+	return b.po.affected, nil
+}
+
+// withSource returns the plan with its one Values node replaced by a scan of src.
+func withSource(plan *planner.Plan, columns int, src sqltypes.RowSource) (*planner.Plan, error) {
+	proc := &sqltypes.Proc{Name: "copy", Kind: 'f', RetSet: true, Volatility: sqltypes.Volatile, RetType: sqltypes.OIDRecord,
+		Set: func(*sqltypes.Call, []sqltypes.Datum) (sqltypes.RowSource, error) { return src, nil }}
+	replaced := 0
+	var walk func(n planner.Node) planner.Node
+	walk = func(n planner.Node) planner.Node {
+		switch v := n.(type) {
+		case *planner.Values:
+			if len(v.Columns) != columns {
+				return n
+			}
+			replaced++
+			return &planner.FunctionScan{Base: v.Base, Alias: "copy", ColCounts: []int{columns},
+				Calls: []*expr.Call{{T: expr.T{Typ: sqltypes.ColumnType{OID: sqltypes.OIDRecord, TypMod: -1}}, Proc: proc}}}
+		case *planner.Insert:
+			c := *v
+			c.Input = walk(v.Input)
+			return &c
+		case *planner.Project:
+			c := *v
+			c.Input = walk(v.Input)
+			return &c
+		case *planner.Filter:
+			c := *v
+			c.Input = walk(v.Input)
+			return &c
+		}
+		return n
+	}
+	out := *plan
+	out.Root = walk(plan.Root)
+	out.Point = nil
+	if replaced != 1 {
+		return nil, pgerror.New(pgerror.InternalError, "the plan of COPY has no place for its rows")
+	}
+	return &out, nil
+}
