@@ -46,7 +46,6 @@ type fakeRoot struct {
 type fakeItem struct {
 	val   sqltypes.Datum
 	param int
-	div   bool
 	sleep float64
 }
 
@@ -79,7 +78,7 @@ func (fakePlanner) Compile(pc *planner.Context, stmt *planner.Statement) (*plann
 			}
 			col.Name = "int4"
 		case *pg.Node_AExpr:
-			it.div = true
+			return nil, pgerror.New(pgerror.DivisionByZero, "division by zero")
 		case *pg.Node_FuncCall:
 			name := n.FuncCall.Funcname[len(n.FuncCall.Funcname)-1].GetString_().Sval
 			arg := n.FuncCall.Args[len(n.FuncCall.Args)-1].GetAConst()
@@ -134,8 +133,6 @@ func (r *fakeRun) Next(b *expr.Batch) (int, error) {
 		for i := range n {
 			d := it.val
 			switch {
-			case it.div:
-				return 0, pgerror.New(pgerror.DivisionByZero, "division by zero")
 			case it.param > 0:
 				d = r.args[it.param-1]
 			case it.sleep > 0:

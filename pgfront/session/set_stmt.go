@@ -142,7 +142,11 @@ func (s *Session) SetSetting(name, value string, local bool) error {
 func (s *Session) resetSetting(name string, local bool) error {
 	switch strings.ToLower(name) {
 	case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
-		return pgerror.New(pgerror.FeatureNotSupported, `parameter "%s" cannot be reset`, name)
+		if !s.inBlock() {
+			s.warn(pgerror.NoActiveSqlTransaction, "RESET TRANSACTION can only be used in transaction blocks")
+		}
+		v, _ := s.set.Get("default_" + strings.ToLower(name))
+		return s.SetSetting(name, v, local)
 	case "role":
 		return s.setRole("none", local)
 	case "session_authorization":

@@ -211,10 +211,16 @@ func (s *Session) simpleUtility(p *prepared, last bool) error {
 		if err != nil {
 			return err
 		}
-		if !o.silent {
-			s.rowDescription(o.cols, o.formats)
+		// The description waits for the first row, so that a statement that fails at once answers only its error.
+		described := false
+		describe := func() {
+			if !described && !o.silent {
+				s.rowDescription(o.cols, o.formats)
+			}
+			described = true
 		}
 		tag, err := o.run(func(b *expr.Batch, i int) error {
+			describe()
 			if err := enc.batchRow(s.out, b, i); err != nil {
 				return err
 			}
@@ -223,6 +229,7 @@ func (s *Session) simpleUtility(p *prepared, last bool) error {
 		if err != nil {
 			return err
 		}
+		describe()
 		o.tag = tag
 	}
 	if err := s.finishSimple(last); err != nil {

@@ -68,8 +68,13 @@ func (t *txn) characteristics() characteristics {
 	return characteristics{t.isolation, t.isoName, t.readOnly, t.deferrable}
 }
 
-func (s *Session) chain(c characteristics) {
+// chain opens the next block. A block that failed as a whole has lost its
+// characteristics with its settings, as in PostgreSQL.
+func (s *Session) chain(c characteristics, lost bool) {
 	s.openTransaction(txBlock)
+	if lost {
+		return
+	}
 	s.tx.isolation, s.tx.isoName, s.tx.readOnly, s.tx.deferrable = c.isolation, c.isoName, c.readOnly, c.deferrable
 }
 
@@ -83,7 +88,7 @@ func (s *Session) commitStmt(chain bool) (string, error) {
 		s.warn(pgerror.NoActiveSqlTransaction, "there is no transaction in progress")
 		return "COMMIT", s.commitTransaction()
 	}
-	c := t.characteristics()
+	c, lost := t.characteristics(), t.state == txFailed && len(t.saves) == 0
 	tag := "COMMIT"
 	var err error
 	if t.state == txFailed {
@@ -96,7 +101,7 @@ func (s *Session) commitStmt(chain bool) (string, error) {
 		return "", err
 	}
 	if chain {
-		s.chain(c)
+		s.chain(c, lost)
 	}
 	return tag, nil
 }
@@ -110,10 +115,10 @@ func (s *Session) rollbackStmt(chain bool) (string, error) {
 	if !explicit {
 		s.warn(pgerror.NoActiveSqlTransaction, "there is no transaction in progress")
 	}
-	c := t.characteristics()
+	c, lost := t.characteristics(), t.state == txFailed && len(t.saves) == 0
 	s.rollbackTransaction()
 	if chain {
-		s.chain(c)
+		s.chain(c, lost)
 	}
 	return "ROLLBACK", nil
 }

@@ -185,7 +185,7 @@ func (s *Store) Set(name, val string, local bool, who Allowed) error {
 	if err := d.mayChange(who); err != nil {
 		return err
 	}
-	norm, err := s.normalize(d, val)
+	norm, err := s.normalize(d, name, val)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (s *Store) SetDefault(name, val string, src Source, who Allowed) error {
 	if err := d.mayChange(who); err != nil {
 		return err
 	}
-	norm, err := s.normalize(d, val)
+	norm, err := s.normalize(d, name, val)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,13 @@ func (d *Definition) mayChange(who Allowed) error {
 	return nil
 }
 
-func (s *Store) normalize(d *Definition, val string) (string, error) {
+// normalize checks a value; errors of typed parameters name them as the user did.
+func (s *Store) normalize(d *Definition, name, val string) (string, error) {
+	if d.Kind != String && name != d.Name {
+		c := *d
+		c.Name = name
+		d = &c
+	}
 	if d.Name == "DateStyle" {
 		// What the value does not mention is kept.
 		cur, _ := s.Get("DateStyle")
