@@ -155,7 +155,7 @@ func sliceVec(v, c *expr.Vec, from, n int) {
 
 // gather copies the rows (negative: NULLs) of the store into dst at position at.
 func (s *store) gather(dst []*expr.Vec, at int, rows []int32) {
-	for i, c := range s.cols {
+	for i, c := range s.cols[:min(len(s.cols), len(dst))] {
 		if c != nil && dst[i] != nil {
 			dst[i].GatherRows(at, c, rows)
 		}
