@@ -2,6 +2,7 @@ package planner
 
 import (
 	"ostraka/engine/catalog"
+	"ostraka/expr"
 	"ostraka/sqltypes"
 )
 
@@ -24,6 +25,12 @@ type Context struct {
 	// SizeHint returns about how many bytes a table occupies (engine.View's
 	// EstimateBytes), used where ANALYZE has not been run; nil or < 0: unknown.
 	SizeHint func(rel *catalog.Relation) int64
+	// IndexExprs returns an index's key expressions (nil entries for plain columns)
+	// and predicate, bound over the table's attributes (Col.Idx = attribute-1); asked
+	// only for indexes that have either. Nil: such indexes are not used for reading.
+	IndexExprs func(rel *catalog.Relation, ix *catalog.Index) (keys []expr.Expr, pred expr.Expr)
+	// Explain: the plan is to be shown; columns get the texts that EXPLAIN prints.
+	Explain bool
 	// ParamValues, when not nil, are the values a custom plan is made for: the plan
 	// may depend on them and is not to be kept.
 	ParamValues []sqltypes.Datum

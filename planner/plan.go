@@ -56,6 +56,10 @@ type Plan struct {
 	// Volatile: contains a volatile function; Cacheable: may be kept for other executions.
 	Cacheable      bool
 	CatalogVersion uint64
+	// ParamsMatter: knowing the parameters could give a much better plan (LIKE $1 on an
+	// index, a partial index, a column of skewed values): worth planning again with
+	// Context.ParamValues, at least the first few times.
+	ParamsMatter bool
 }
 
 type RelationLock struct {
@@ -87,8 +91,12 @@ type SubPlan struct {
 	Root Node
 	// Hashed: uncorrelated IN list: build a hash table once, keyed by the output columns.
 	Hashed bool
-	Name   string
-	Index  int
+	// Volatile: runs a volatile function.
+	Volatile bool
+	Name     string
+	Index    int
+	// Cost of one run, for the planner.
+	PerCall Estimate
 }
 
 // CTE is a WITH query that is not inlined.
