@@ -78,7 +78,7 @@ func (p *planning) fail(err error) {
 }
 
 func (p *planning) bug(format string, args ...any) {
-	p.fail(pgerror.New(pgerror.InternalError, "planner: "+fmt.Sprintf(format, args...)))
+	p.fail(pgerror.New(pgerror.InternalError, "planner: %s", fmt.Sprintf(format, args...)))
 }
 
 func (p *planning) newExecParam() int {
