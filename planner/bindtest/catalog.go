@@ -379,3 +379,6 @@ func (c *Catalog) function(x *pg.CreateFunctionStmt, sql string) error {
 	c.put(f)
 	return nil
 }
+
+// PutStats sets a table's statistics, as ANALYZE would.
+func (c *Catalog) PutStats(st *catalog.TableStats) { c.put(st) }

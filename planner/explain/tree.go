@@ -82,7 +82,11 @@ func (b *builder) node(n planner.Node) *node {
 				all = append(all, f)
 			}
 		}
+		if agg, ok := real.(*planner.Aggregate); ok {
+			b.d.cols = b.aggregateColumn(agg)
+		}
 		b.condition(out, "Filter", all)
+		b.d.cols = nil
 		b.removed(out, "Rows Removed by Filter", func(s *NodeStats) int64 { return s.RemovedByFilter })
 	}
 	for _, es := range above {
@@ -91,6 +95,20 @@ func (b *builder) node(n planner.Node) *node {
 		}
 	}
 	return out
+}
+
+// aggregateColumn shows HAVING in terms of the aggregate calls themselves.
+func (b *builder) aggregateColumn(a *planner.Aggregate) func(*expr.Col) string {
+	plain := deparser{types: b.d.types, typ: b.d.typ}
+	return func(c *expr.Col) string {
+		switch i := c.Idx; {
+		case i < len(a.GroupBy):
+			return plain.text(a.GroupBy[i], true)
+		case i-len(a.GroupBy) < len(a.Aggs):
+			return plain.text(a.Aggs[i-len(a.GroupBy)], true)
+		}
+		return c.Name
+	}
 }
 
 // output lists the texts of a node's columns.

@@ -65,7 +65,10 @@ func (lv *level) outerParam(v expr.Expr) int {
 		return id
 	}
 	if lv.params == nil {
-		lv.params, lv.owned = map[string]int{}, map[int]expr.Expr{}
+		lv.params = map[string]int{}
+	}
+	if lv.owned == nil {
+		lv.owned = map[int]expr.Expr{}
 	}
 	id := lv.p.newExecParam()
 	lv.params[k], lv.owned[id] = id, v
