@@ -308,3 +308,14 @@ func (s *scope) wrapQuery(q *planner.Query, f func(i int, e expr.Expr) expr.Expr
 	}
 	return out
 }
+
+// OutputColumns are the columns a statement's result has for the client: domains
+// show as their base types.
+func OutputColumns(ctx *planner.Context, q *planner.Query) []planner.Column {
+	b := newBinder(ctx)
+	cols := queryColumns(q)
+	for i := range cols {
+		cols[i].Type.OID, cols[i].Type.TypMod = b.baseTypeMod(cols[i].Type.OID, cols[i].Type.TypMod)
+	}
+	return cols
+}
