@@ -2,6 +2,7 @@ package raft
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -42,7 +43,7 @@ func (s slogSink) Accept(_ string, level hclog.Level, msg string, args ...any) {
 	}
 	for i, a := range args {
 		if f, ok := a.(hclog.Format); ok && len(f) > 0 {
-			args[i] = f[1:]
+			args[i] = fmt.Sprintf(fmt.Sprint(f[0]), f[1:]...)
 		}
 	}
 	s.to.Log(context.Background(), to, "raft: "+msg, args...)

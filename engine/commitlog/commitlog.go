@@ -96,6 +96,9 @@ type Applier interface {
 	// and config (if not nil; a serialised membership) in the same storage batch.
 	// results[i] is nil or ErrRefused; an error of the whole call is fatal: the
 	// replica cannot continue. Entries at or below Applied are skipped.
+	// entries may be empty while last advances (a new leader's first entry, a
+	// membership). config, when given, is the membership as of last, so its index
+	// is last.Index. Payloads are shared with the log: they may be kept, never changed.
 	ApplyBatch(entries []Entry, last Position, lastTerm uint64, config []byte) (results []error, err error)
 
 	// Applied is the position of the newest applied entry.
