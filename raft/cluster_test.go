@@ -246,7 +246,7 @@ func (c *cluster) propose(p string) commitlog.Position {
 			return pos
 		case errors.Is(err, commitlog.ErrNotAppended):
 		default:
-			c.t.Fatalf("proposing %s: %v", p, err)
+			c.t.Fatalf("proposing %.40s: %v", p, err)
 		}
 	}
 }

@@ -117,6 +117,9 @@ func (g *Group) administer(ctx context.Context, op string, q adminCall) (commitl
 		switch {
 		case l.IsLeader:
 			pos, next, err := g.execute(ctx, op, q)
+			if op != opTransfer && leadershipLost(err) {
+				break // every step can be repeated; go on where leadership is
+			}
 			if err != nil || next == "" {
 				return pos, err
 			}
@@ -180,11 +183,16 @@ func (g *Group) serveAdmin(ctx context.Context, c transport.Call) (any, error) {
 	switch {
 	case errors.Is(err, ErrUnknownMember):
 		return nil, &transport.RemoteError{Code: codeUnknownMember, Text: err.Error()}
-	case errors.Is(err, hraft.ErrNotLeader), next != "" && err == nil:
+	case c.Op != opTransfer && leadershipLost(err), next != "" && err == nil:
 		// The caller goes on with the heir.
 		return nil, &transport.RemoteError{Code: codeNotLeader, Text: fmt.Sprintf("node %s does not lead group %d any more", g.self, g.cfg.ID)}
 	}
 	return adminReply{Position: pos}, err
+}
+
+// leadershipLost reports whether a step failed because this node stopped leading.
+func leadershipLost(err error) bool {
+	return errors.Is(err, hraft.ErrNotLeader) || errors.Is(err, hraft.ErrLeadershipLost) || errors.Is(err, hraft.ErrLeadershipTransferInProgress)
 }
 
 // execute runs op on the leader. next, if not "", is the node to whom leadership

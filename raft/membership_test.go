@@ -137,7 +137,7 @@ func TestLearnerCatchUp(t *testing.T) {
 	}
 	lead := c.leader()
 	c.eventually("the log is truncated", func() bool { return lead.group.Metrics().FirstLog > 20 })
-	big := strings.Repeat("x", 1<<20)
+	big := strings.Repeat("x", 256<<10)
 	for i := range 20 {
 		c.propose(fmt.Sprint(i, big))
 	}
@@ -170,6 +170,18 @@ func TestLearnerCatchUp(t *testing.T) {
 	}
 	if four.state.Durable().Position.Index == 0 {
 		t.Error("the learner got no checkpoint; the log was not truncated far enough")
+	}
+	// Another one is served from the checkpoint that was kept for the first,
+	// although the log has been truncated up to its end meanwhile.
+	for range 3 {
+		l.more(40)
+		for _, n := range c.nodes {
+			n.state.Flush()
+		}
+	}
+	five := c.add("5")
+	if _, err := c.leader().group.AddLearner(c.ctx, "5", five.addr); err != nil {
+		t.Fatal(err)
 	}
 	l.more(20)
 	l.finish()

@@ -35,7 +35,7 @@ func write(t tb, fs vfs.FS, name string, body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Write(body); err != nil {
+	if _, err := f.Write(bytes.Clone(body)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -28,7 +28,8 @@ type Config struct {
 	// DecodeConfig reads AppliedState.Config.
 	DecodeConfig func([]byte) (hraft.Configuration, error)
 	// LogStart is the index of the first entry of the log, 0 when empty. A kept
-	// checkpoint that ends before LogStart-1 is of no use any more.
+	// checkpoint that ends before it is of no use any more: the entry at its end
+	// is needed to continue from it.
 	LogStart func() uint64
 	// Keep is how long a checkpoint is kept after its last use; 0 means 30 s.
 	Keep   time.Duration
@@ -45,6 +46,7 @@ type Store struct {
 	mu       sync.Mutex
 	seq      int
 	current  *checkpoint // newest checkpoint, nil if none; guarded by mu
+	making   uint64      // index that a checkpoint being made will reach at least, 0 if none; guarded by mu
 	open     map[*checkpoint]struct{}
 	received map[string]*Received
 }
@@ -87,11 +89,15 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Floor returns the index up to which the log must be kept because a checkpoint
-// that ends there may be installed soon; ok is false if there is none.
+// Floor returns the index from which on, itself included, the log must be kept
+// because a checkpoint that ends there may be installed soon; ok is false if
+// there is none.
 func (s *Store) Floor() (index uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.making != 0 {
+		index, ok = s.making, true
+	}
 	for c := range s.open {
 		if i := c.state.Position.Index; !ok || i < index {
 			index, ok = i, true
@@ -162,14 +168,20 @@ func (s *Store) acquire() (*checkpoint, error) {
 	s.make.Lock()
 	defer s.make.Unlock()
 	s.mu.Lock()
-	if c := s.current; c != nil && c.state.Position.Index+1 >= s.cfg.LogStart() {
+	if c := s.current; c != nil && c.state.Position.Index >= s.cfg.LogStart() {
 		c.refs++
 		s.mu.Unlock()
 		return c, nil
 	}
 	s.seq++
 	dir := s.cfg.FS.PathJoin(s.cfg.Dir, fmt.Sprintf("out-%d", s.seq))
+	s.making = s.cfg.Applier.Applied().Position.Index
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.making = 0
+		s.mu.Unlock()
+	}()
 
 	begin := time.Now()
 	st, err := s.cfg.Applier.Checkpoint(s.ctx, dir)

@@ -218,7 +218,8 @@ func unpackFile(fs vfs.FS, r io.Reader, dir string, f file) error {
 		return err
 	}
 	sum := crc32.New(castagnoli)
-	_, err = io.CopyN(io.MultiWriter(out, sum), r, f.Size)
+	// The sum first: a vfs.File may change the buffer it is given to write.
+	_, err = io.CopyN(io.MultiWriter(sum, out), r, f.Size)
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
