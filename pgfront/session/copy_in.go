@@ -22,7 +22,7 @@ func (c *copier) from() (string, error) {
 		src.types = append(src.types, t)
 		src.row = append(src.row, sqltypes.Null)
 	}
-	ins, err := s.prepareInsert(c.rel, c.columns, c.stmt.WhereClause, c.p, src)
+	ins, err := s.startInsert(c.rel, c.columns, c.stmt.WhereClause, c.p, src)
 	if err != nil {
 		return "", err
 	}

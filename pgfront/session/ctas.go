@@ -117,7 +117,7 @@ func (s *Session) copyRows(p *prepared, po *portal, rel *catalog.Relation) (int6
 	if err := po.fill(); err != nil {
 		return 0, err
 	}
-	ins, err := s.prepareInsert(rel, rel.Columns, nil, p, &spoolSource{sp: po.spool})
+	ins, err := s.startInsert(rel, rel.Columns, nil, p, &spoolSource{sp: po.spool})
 	if err != nil {
 		return 0, err
 	}

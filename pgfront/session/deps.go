@@ -21,6 +21,7 @@ type Deps struct {
 	Exec      Executor
 	Utility   Utility // nil: DDL is refused
 	Explainer Explainer
+	Copier    Copier // nil: COPY FROM goes through a planned INSERT
 	// Quick answers simple-protocol statements from a plan cache; nil: every one is parsed.
 	Quick     Quick
 	Forwarder Forwarder // nil: this node always executes itself
@@ -31,6 +32,8 @@ type Deps struct {
 	Now func() time.Time
 	// NodeName names this node in advisory locks.
 	NodeName string
+	// Node is the handle of the process for functions that its owner registers.
+	Node any
 	Limits   Limits
 	// NewDeferred makes the queue of deferred checks of a transaction; nil: there are none.
 	NewDeferred func() any
@@ -149,6 +152,29 @@ type ExplainOptions struct {
 	Analyze, Verbose, Costs, Settings, Buffers, WAL, Timing, Summary bool
 	Format                                                           string // text, json, xml, yaml
 	PlanningTime, ExecutionTime                                      float64
+}
+
+// Copier makes the writing side of COPY FROM.
+type Copier interface {
+	// StartCopy prepares inserting rows into a table: one value per entry of attrs.
+	// Defaults of the other columns are the copier's affair.
+	StartCopy(ctx context.Context, pc *planner.Context, run *Run, target CopyTarget) (CopySink, error)
+}
+
+// CopyTarget is COPY FROM's table and columns.
+type CopyTarget struct {
+	Relation sqltypes.OID
+	Attrs    []int16 // attribute numbers, in the order of the input
+	// Where is the WHERE clause's syntax tree (a *pg.Node), nil if there is none.
+	Where any
+}
+
+// CopySink takes rows. Row values are valid during the call only.
+type CopySink interface {
+	Row(ctx context.Context, row []sqltypes.Datum) error
+	// Finish writes what is buffered and returns the number of rows inserted.
+	Finish(ctx context.Context) (int64, error)
+	Close()
 }
 
 // Forwarder opens sessions on the node that leads the shard. Safe for concurrent use.

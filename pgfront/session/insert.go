@@ -3,12 +3,70 @@ package session
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
+
+// inserter takes the rows of COPY FROM or CREATE TABLE AS and returns their number.
+type inserter interface{ run() (int64, error) }
+
+// startInsert prepares inserting the rows of src into columns of rel, through the
+// Copier where there is one.
+func (s *Session) startInsert(rel *catalog.Relation, columns []*catalog.Column, where *pg.Node, p *prepared, src sqltypes.RowSource) (inserter, error) {
+	if s.deps.Copier == nil {
+		return s.prepareInsert(rel, columns, where, p, src)
+	}
+	run, release, err := s.statement(planner.ClassWrite)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tx.txn.LockRelation(s.env.Ctx, rel.OID, engine.RowExclusive, engine.WaitBlock); err != nil {
+		release()
+		return nil, err
+	}
+	target := CopyTarget{Relation: rel.OID}
+	for _, c := range columns {
+		target.Attrs = append(target.Attrs, c.Num)
+	}
+	if where != nil {
+		target.Where = where
+	}
+	sink, err := s.deps.Copier.StartCopy(s.env.Ctx, s.planContext(s.catalog(), p.text, nil), &run, target)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &sinkInsert{s: s, sink: sink, src: src, release: release}, nil
+}
+
+// sinkInsert feeds a CopySink.
+type sinkInsert struct {
+	s       *Session
+	sink    CopySink
+	src     sqltypes.RowSource
+	release func()
+}
+
+func (i *sinkInsert) run() (int64, error) {
+	defer i.release()
+	defer i.sink.Close()
+	for {
+		row, ok, err := i.src.Next()
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			return i.sink.Finish(i.s.env.Ctx)
+		}
+		if err := i.sink.Row(i.s.env.Ctx, row); err != nil {
+			return 0, err
+		}
+	}
+}
 
 // bulkInsert is an INSERT whose rows come from outside: COPY FROM, CREATE TABLE AS.
 type bulkInsert struct {
