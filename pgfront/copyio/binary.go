@@ -164,6 +164,8 @@ func (r *binaryReader) Row() ([]Field, bool, error) {
 	return r.fields, true, nil
 }
 
+func (r *binaryReader) Line() int { return r.row }
+
 func (r *binaryReader) Where(column int) string {
 	w := ", line " + itoa(r.row)
 	if column >= 0 && column < len(r.columns) {

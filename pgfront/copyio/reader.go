@@ -18,6 +18,8 @@ type Reader interface {
 	// Where describes the place of an error in PostgreSQL's words, after "COPY <table>":
 	// ", line 3" and so on. column ≥ 0 names the field that was being converted.
 	Where(column int) string
+	// Line is the number of the row read last, from 1.
+	Line() int
 }
 
 // NewReader reads from next, which returns nil, nil at the end. decode converts a
@@ -304,6 +306,8 @@ func limit(s string) string {
 	}
 	return s[:n] + "..."
 }
+
+func (r *textReader) Line() int { return r.lines.num }
 
 func (r *textReader) Where(column int) string {
 	w := ", line " + itoa(r.lines.num)

@@ -152,7 +152,7 @@ func (r *copySource) fail(err error, column int) ([]sqltypes.Datum, bool, error)
 }
 
 // where adds the context of errors that come from writing the rows. The line is
-// only known when one row was read.
+// known when rows are written one by one, or only one was read.
 func (r *copySource) where(err error) error {
 	e, ok := err.(*pgerror.Error)
 	if !ok || r.failed != nil || e.Where != "" {
@@ -160,8 +160,8 @@ func (r *copySource) where(err error) error {
 	}
 	w := *e
 	w.Where = "COPY " + r.c.rel.Name
-	if r.rows == 1 {
-		w.Where += ", line 1"
+	if r.rows == 1 || r.c.s.deps.Copier != nil && !r.ended {
+		w.Where += sprintf(", line %d", r.reader.Line())
 	}
 	return &w
 }

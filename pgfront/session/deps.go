@@ -33,8 +33,8 @@ type Deps struct {
 	// NodeName names this node in advisory locks.
 	NodeName string
 	// Node is the handle of the process for functions that its owner registers.
-	Node any
-	Limits   Limits
+	Node   any
+	Limits Limits
 	// NewDeferred makes the queue of deferred checks of a transaction; nil: there are none.
 	NewDeferred func() any
 	// SetConstraints is SET CONSTRAINTS; nil refuses it.
