@@ -79,6 +79,21 @@ type Execution struct {
 // Start prepares an execution. The caller has locked the plan's relations and
 // keeps txn or view open until Close.
 func Start(ctx context.Context, rt *Runtime, plan *planner.Plan, args Args) (*Execution, error) {
+	x := newExecution(ctx, rt, plan, args)
+	root, err := x.build(plan.Root, nil)
+	if err != nil {
+		return nil, err
+	}
+	x.root = root.op
+	switch plan.Root.(type) {
+	case *planner.Insert, *planner.Update, *planner.Delete, *planner.Merge:
+		x.dml = true
+	}
+	return x, nil
+}
+
+// newExecution makes an execution without operators.
+func newExecution(ctx context.Context, rt *Runtime, plan *planner.Plan, args Args) *Execution {
 	x := &Execution{ctx: ctx, rt: rt, plan: plan, txn: args.Txn, view: args.View, env: args.Env, args: args}
 	if x.view == nil {
 		x.view = args.Txn
@@ -115,16 +130,7 @@ func Start(ctx context.Context, rt *Runtime, plan *planner.Plan, args Args) (*Ex
 	if args.Instrument {
 		x.stats = map[planner.Node]*NodeStats{}
 	}
-	root, err := x.build(plan.Root, nil)
-	if err != nil {
-		return nil, err
-	}
-	x.root = root.op
-	switch plan.Root.(type) {
-	case *planner.Insert, *planner.Update, *planner.Delete, *planner.Merge:
-		x.dml = true
-	}
-	return x, nil
+	return x
 }
 
 // Next stores the next batch of the plan's output columns in b and returns its

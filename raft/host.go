@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,6 +176,15 @@ func InjectFaults(ctx context.Context, via *Host, id, addr string, call FaultsCa
 	return out, err
 }
 
+// nodeOps is the prefix of the ops of Host.Call.
+const nodeOps = "node/"
+
+// Call asks another node's HostConfig.Serve. id may be "" when only the address
+// is known. An error of the handler comes back as *transport.RemoteError.
+func (h *Host) Call(ctx context.Context, id, addr, op string, in, out any) error {
+	return h.control.Call(ctx, id, addr, nodeOps+op, 0, in, out)
+}
+
 // serve answers control calls.
 func (h *Host) serve(ctx context.Context, c transport.Call) (any, error) {
 	switch c.Op {
@@ -195,6 +205,12 @@ func (h *Host) serve(ctx context.Context, c transport.Call) (any, error) {
 		}
 		f.Set(q.Edges...)
 		return FaultsReply{Hits: f.Hits()}, nil
+	}
+	if op, ok := strings.CutPrefix(c.Op, nodeOps); ok {
+		if h.cfg.Serve == nil {
+			return nil, fmt.Errorf("node %s answers no calls of this kind", h.cfg.NodeID)
+		}
+		return h.cfg.Serve(ctx, c.From, op, c.Body)
 	}
 	g, err := h.enter(c.Group)
 	if err != nil {

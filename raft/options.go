@@ -1,7 +1,9 @@
 package raft
 
 import (
+	"context"
 	"crypto/tls"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"time"
@@ -75,6 +77,9 @@ type HostConfig struct {
 	Fatal func(error)
 	// Faults, if not nil, allows faults to be injected, here and by control calls.
 	Faults *transport.Faults
+	// Serve answers the calls that peers make with Host.Call; nil refuses them. It
+	// must return soon after ctx ends.
+	Serve func(ctx context.Context, from, op string, body json.RawMessage) (any, error)
 }
 
 // GroupConfig configures a group on a Host.

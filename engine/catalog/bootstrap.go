@@ -10,6 +10,7 @@ const (
 	SchemaPgToast           OID = 99
 	SchemaPublic            OID = 2200
 	SchemaInformationSchema OID = 13207
+	SchemaOstraka           OID = 13999
 
 	BootstrapRole     OID = 10
 	PgDatabaseOwner   OID = 6171
@@ -61,6 +62,7 @@ func Bootstrap(superuser string) []Change {
 			{OID: SchemaPgToast, Name: "pg_toast", Owner: BootstrapRole, Comment: "reserved schema for TOAST tables"},
 			{OID: SchemaPgCatalog, Name: "pg_catalog", Owner: BootstrapRole, ACL: usage(BootstrapRole), Comment: "system catalog schema"},
 			{OID: SchemaPublic, Name: "public", Owner: PgDatabaseOwner, ACL: usage(PgDatabaseOwner), Comment: "standard public schema"},
+			{OID: SchemaOstraka, Name: "ostraka", Owner: BootstrapRole, ACL: usage(BootstrapRole), Comment: "the product's own views"},
 			{OID: SchemaInformationSchema, Name: "information_schema", Owner: BootstrapRole, ACL: usage(BootstrapRole)},
 		} {
 			out = append(out, Put(db, s))

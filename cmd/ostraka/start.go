@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ostraka/node"
+)
+
+func startCommand() *cobra.Command {
+	cfg := node.DefaultConfig()
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Start a node",
+		Long: "Start a node. Without options: a single node, data in ./ostraka-data,\n" +
+			"PostgreSQL protocol on 127.0.0.1:5433, superuser and database postgres.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := loadConfig(cmd, &cfg); err != nil {
+				return err
+			}
+			if show, _ := cmd.Flags().GetBool("print-config"); show {
+				return printConfig(cmd, &cfg)
+			}
+			n, err := node.Start(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "ostraka node %s is ready: psql %q\n", cfg.NodeID, n.DSN())
+			return n.Wait(cmd.Context())
+		},
+	}
+	configFlags(cmd, &cfg)
+	return cmd
+}

@@ -1,0 +1,253 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine/catalog"
+	"ostraka/planner/bind"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// createFunction stores a SQL-language function; other languages are refused by name.
+func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
+	schemaName, name, err := split(strs(n.Funcname))
+	if err != nil {
+		return err
+	}
+	schema, err := r.creationSchema(schemaName, false)
+	if err != nil {
+		return err
+	}
+	f := &catalog.Function{Name: truncateIdent(name), Schema: schema.OID, Owner: r.role(), Kind: 'f', Language: "sql",
+		Volatility: sqltypes.Volatile, Cost: 100, Parallel: 'u'}
+	if n.IsProcedure {
+		f.Kind = 'p'
+	}
+	if err := r.functionOptions(f, n); err != nil {
+		return err
+	}
+	if f.Language != "sql" {
+		return pgerror.NotSupported("language %q", f.Language)
+	}
+	if err := r.functionParams(f, n); err != nil {
+		return err
+	}
+	if err := bind.CheckFunctionBody(r.s.PlanContext(), f); err != nil {
+		return err
+	}
+	for _, old := range r.catalog().FunctionsByName(schema.OID, f.Name) {
+		if !sameInputs(old, f) {
+			continue
+		}
+		if !n.Replace {
+			return pgerror.New(pgerror.DuplicateFunction, "function %q already exists with same argument types", f.Name)
+		}
+		if old.RetType != f.RetType || old.RetSet != f.RetSet {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "cannot change return type of existing function").
+				WithHint("Use DROP FUNCTION %s first.", f.Name)
+		}
+		f.OID, f.Owner, f.ACL = old.OID, old.Owner, old.ACL
+	}
+	if f.OID == 0 {
+		if f.OID, err = r.newOID(); err != nil {
+			return err
+		}
+	}
+	if f.RetSet && f.Rows == 0 {
+		f.Rows = 1000
+	}
+	r.schema().PutFunction(f)
+	return nil
+}
+
+func (r *run) functionOptions(f *catalog.Function, n *pg.CreateFunctionStmt) error {
+	for _, o := range n.Options {
+		d := o.GetDefElem()
+		switch d.Defname {
+		case "language":
+			f.Language = strings.ToLower(defText(d))
+		case "as":
+			parts := strs(d.Arg.GetList().GetItems())
+			f.Body = strings.Join(parts, "")
+		case "volatility":
+			f.Volatility = sqltypes.Volatility(defText(d)[0])
+		case "strict":
+			f.Strict = d.Arg.GetBoolean().GetBoolval()
+		case "security":
+			f.SecurityDefiner = d.Arg.GetBoolean().GetBoolval()
+		case "leakproof":
+			f.Leakproof = d.Arg.GetBoolean().GetBoolval()
+		case "parallel":
+			f.Parallel = defText(d)[0]
+		case "cost", "rows":
+			v, err := defInt(d)
+			if err != nil {
+				return err
+			}
+			if d.Defname == "cost" {
+				f.Cost = float32(v)
+			} else {
+				f.Rows = float32(v)
+			}
+		case "set":
+			cfg, err := r.setConfig(f.Config, d.Arg.GetVariableSetStmt())
+			if err != nil {
+				return err
+			}
+			f.Config = cfg
+		default:
+			return pgerror.NotSupported("function option %q", d.Defname)
+		}
+	}
+	if n.SqlBody != nil {
+		if list := n.SqlBody.GetList(); list != nil {
+			var parts []string
+			for _, inner := range list.Items {
+				for _, st := range inner.GetList().GetItems() {
+					s, err := deparseStmt(st)
+					if err != nil {
+						return err
+					}
+					parts = append(parts, s)
+				}
+			}
+			f.Body = strings.Join(parts, "; ")
+		} else if ret := n.SqlBody.GetReturnStmt(); ret != nil {
+			s, err := deparseExpr(ret.Returnval)
+			if err != nil {
+				return err
+			}
+			f.Body = "SELECT " + s
+		}
+	}
+	return nil
+}
+
+func (r *run) functionParams(f *catalog.Function, n *pg.CreateFunctionStmt) error {
+	var outs []sqltypes.ColumnType
+	for _, node := range n.Parameters {
+		p := node.GetFunctionParameter()
+		mode := map[pg.FunctionParameterMode]byte{pg.FunctionParameterMode_FUNC_PARAM_IN: 'i', pg.FunctionParameterMode_FUNC_PARAM_OUT: 'o',
+			pg.FunctionParameterMode_FUNC_PARAM_INOUT: 'b', pg.FunctionParameterMode_FUNC_PARAM_VARIADIC: 'v',
+			pg.FunctionParameterMode_FUNC_PARAM_TABLE: 't'}[p.Mode]
+		if mode == 0 {
+			mode = 'i'
+		}
+		t, err := bind.BindTypeName(r.s.PlanContext(), p.ArgType)
+		if err != nil {
+			return err
+		}
+		f.ArgTypes = append(f.ArgTypes, t)
+		f.ArgNames = append(f.ArgNames, p.Name)
+		f.ArgModes = append(f.ArgModes, mode)
+		if mode == 'o' || mode == 'b' || mode == 't' {
+			outs = append(outs, t)
+		}
+		if p.Defexpr != nil {
+			s, err := deparseExpr(p.Defexpr)
+			if err != nil {
+				return err
+			}
+			f.ArgDefaults = append(f.ArgDefaults, s)
+		} else if len(f.ArgDefaults) > 0 && (mode == 'i' || mode == 'b') {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "input parameters after one with a default value must also have defaults")
+		}
+		if mode == 't' {
+			f.RetSet = true
+		}
+	}
+	switch {
+	case n.ReturnType != nil:
+		t, err := bind.BindTypeName(r.s.PlanContext(), n.ReturnType)
+		if err != nil {
+			return err
+		}
+		f.RetType = t.OID
+		f.RetSet = f.RetSet || n.ReturnType.Setof
+	case len(outs) == 1:
+		f.RetType = outs[0].OID
+	case len(outs) > 1:
+		f.RetType = sqltypes.OIDRecord
+	case n.IsProcedure:
+		f.RetType = sqltypes.OIDVoid
+	default:
+		return pgerror.New(pgerror.InvalidFunctionDefinition, "function result type must be specified")
+	}
+	return nil
+}
+
+// inputTypes are the types that identify an overload.
+func inputTypes(f *catalog.Function) []sqltypes.OID {
+	var out []sqltypes.OID
+	for i, t := range f.ArgTypes {
+		if m := f.ArgModes[i]; m == 'i' || m == 'b' || m == 'v' {
+			out = append(out, t.OID)
+		}
+	}
+	return out
+}
+
+func sameInputs(a, b *catalog.Function) bool { return slices.Equal(inputTypes(a), inputTypes(b)) }
+
+// function resolves name(argtypes) to a user function.
+func (r *run) function(n *pg.ObjectWithArgs) (*catalog.Function, error) {
+	schemaName, name, err := split(strs(n.Objname))
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := r.searchSchemas(schemaName)
+	if err != nil {
+		return nil, err
+	}
+	var want []sqltypes.OID
+	var words []string
+	for _, a := range n.Objargs {
+		t, err := bind.BindTypeName(r.s.PlanContext(), a.GetTypeName())
+		if err != nil {
+			return nil, err
+		}
+		want = append(want, t.OID)
+		words = append(words, sqltypes.FormatType(t.OID, -1))
+	}
+	var found []*catalog.Function
+	for _, s := range schemas {
+		for _, f := range r.catalog().FunctionsByName(s, name) {
+			if n.ArgsUnspecified || slices.Equal(inputTypes(f), want) {
+				found = append(found, f)
+			}
+		}
+	}
+	switch {
+	case len(found) == 1 || len(found) > 1 && !n.ArgsUnspecified:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, pgerror.New(pgerror.AmbiguousFunction, "function name %q is not unique", name).
+			WithHint("Specify the argument list to select the function unambiguously.")
+	case n.ArgsUnspecified:
+		return nil, pgerror.New(pgerror.UndefinedFunction, "could not find a function named %q", name)
+	}
+	return nil, pgerror.New(pgerror.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(words, ", "))
+}
+
+func (r *run) dropFunctions(n *pg.DropStmt) error {
+	for _, obj := range n.Objects {
+		f, err := r.function(obj.GetObjectWithArgs())
+		if err != nil {
+			if n.MissingOk && pgerror.Is(err, pgerror.UndefinedFunction) {
+				e := err.(*pgerror.Error)
+				r.notice("%s, skipping", e.Message)
+				continue
+			}
+			return err
+		}
+		if !r.hasRole(f.Owner) {
+			return pgerror.New(pgerror.InsufficientPrivilege, "must be owner of function %s", f.Name)
+		}
+		r.schema().DropFunction(f.OID)
+	}
+	return nil
+}

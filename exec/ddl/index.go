@@ -1,0 +1,315 @@
+package ddl
+
+import (
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/planner/bind"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+func (r *run) createIndex(n *pg.IndexStmt) error {
+	rel, err := r.relation(n.Relation, engine.Share, "rm", "table or materialized view")
+	if err != nil {
+		return err
+	}
+	if err := r.mustOwn(rel); err != nil {
+		return err
+	}
+	switch n.AccessMethod {
+	case "", "btree", "hash":
+	default:
+		return pgerror.NotSupported("index access method %q", n.AccessMethod)
+	}
+	b := &builder{run: r, rel: copyRelation(rel), schema: r.catalog().Schema(rel.Schema)}
+	ix := &catalog.Index{Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct, Method: n.AccessMethod}
+	if ix.Method == "hash" && (n.Unique || len(n.IndexParams) > 1) {
+		what := "unique indexes"
+		if !n.Unique {
+			what = "multicolumn indexes"
+		}
+		return pgerror.New(pgerror.FeatureNotSupported, "access method \"hash\" does not support %s", what)
+	}
+	var names []string
+	for _, p := range n.IndexParams {
+		key, name, err := b.indexKey(p.GetIndexElem())
+		if err != nil {
+			return err
+		}
+		ix.Keys = append(ix.Keys, key)
+		names = append(names, name)
+	}
+	if len(ix.Keys) > 32 {
+		return pgerror.New(pgerror.TooManyColumns, "cannot use more than 32 columns in an index")
+	}
+	if ix.Include, err = b.includeColumns(n.IndexIncludingParams); err != nil {
+		return err
+	}
+	for _, a := range ix.Include {
+		names = append(names, rel.Columns[a-1].Name)
+	}
+	if n.WhereClause != nil {
+		if ix.Predicate, err = deparseExpr(n.WhereClause); err != nil {
+			return err
+		}
+		if _, err := bind.CheckExpr(r.s.PlanContext(), rel, ix.Predicate); err != nil {
+			return err
+		}
+	}
+	if ix.Options, err = relOptions(n.Options); err != nil {
+		return err
+	}
+	if n.Idxname == "" {
+		ix.Name = r.freeRelationName(rel.Schema, rel.Name, strings.Join(names, "_"), "idx", nil)
+	} else {
+		ix.Name = truncateIdent(n.Idxname)
+		if r.relationExists(rel.Schema, ix.Name) {
+			if n.IfNotExists {
+				r.s.Notice("NOTICE", pgerror.DuplicateTable, sprintf("relation %q already exists, skipping", ix.Name))
+				return nil
+			}
+			return pgerror.New(pgerror.DuplicateTable, "relation %q already exists", ix.Name)
+		}
+	}
+	return b.addIndex(ix, false)
+}
+
+// indexKey binds one element of CREATE INDEX; name is its part of a chosen index name.
+func (b *builder) indexKey(e *pg.IndexElem) (key catalog.IndexKey, name string, err error) {
+	key.Desc = e.Ordering == pg.SortByDir_SORTBY_DESC
+	key.NullsFirst = key.Desc && e.NullsOrdering != pg.SortByNulls_SORTBY_NULLS_LAST ||
+		e.NullsOrdering == pg.SortByNulls_SORTBY_NULLS_FIRST
+	if e.Expr == nil {
+		col := columnByName(b.rel, e.Name)
+		if col == nil {
+			return key, "", pgerror.New(pgerror.UndefinedColumn, "column %q does not exist", e.Name)
+		}
+		key.Attr, key.Type, name = col.Num, col.Type, col.Name
+	} else {
+		if key.Expr, err = deparseExpr(e.Expr); err != nil {
+			return key, "", err
+		}
+		x, err := bind.RelationExpr(b.s.PlanContext(), b.rel, key.Expr)
+		if err != nil {
+			return key, "", err
+		}
+		key.Type, name = x.Type(), exprName(e.Expr)
+		if err := bind.MustBeImmutable(x); err != nil {
+			return key, "", err
+		}
+	}
+	if len(e.Opclass) > 0 {
+		parts := strs(e.Opclass)
+		oc := sqltypes.OpClassByName(btreeMethod, parts[len(parts)-1])
+		if oc == nil {
+			return key, "", pgerror.New(pgerror.UndefinedObject, "operator class %q does not exist for access method \"btree\"", parts[len(parts)-1])
+		}
+		key.OpClass = oc.OID
+	}
+	if t := b.catalog().Type(key.Type.OID); t == nil || t.Compare == nil {
+		return key, "", pgerror.New(pgerror.UndefinedObject, "data type %s has no default operator class for access method \"btree\"",
+			sqltypes.FormatType(key.Type.OID, -1)).
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+	}
+	return key, name, nil
+}
+
+const btreeMethod sqltypes.OID = 403 // pg_am
+
+// exprName is what an expression contributes to an index name (FigureIndexColname).
+func exprName(n *pg.Node) string {
+	switch e := n.Node.(type) {
+	case *pg.Node_FuncCall:
+		parts := strs(e.FuncCall.Funcname)
+		return parts[len(parts)-1]
+	case *pg.Node_TypeCast:
+		if e.TypeCast.Arg.GetFuncCall() != nil || e.TypeCast.Arg.GetColumnRef() != nil {
+			return exprName(e.TypeCast.Arg)
+		}
+		parts := strs(e.TypeCast.TypeName.Names)
+		return parts[len(parts)-1]
+	case *pg.Node_ColumnRef:
+		return str(e.ColumnRef.Fields[len(e.ColumnRef.Fields)-1])
+	case *pg.Node_CoalesceExpr:
+		return "coalesce"
+	case *pg.Node_CaseExpr:
+		return "case"
+	}
+	return "expr"
+}
+
+// addIndex gives ix its ids, puts it into the relation and fills it.
+func (b *builder) addIndex(ix *catalog.Index, isNew bool) error {
+	var err error
+	ix.Schema, ix.Owner = b.rel.Schema, b.rel.Owner
+	if ix.Method == "" {
+		ix.Method = "btree"
+	}
+	if ix.OID, err = b.newOID(); err != nil {
+		return err
+	}
+	if !ix.Clustered {
+		if ix.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
+			return err
+		}
+	}
+	ix.Ready = true
+	if ix.Primary {
+		b.rel.Indexes = append([]*catalog.Index{ix}, b.rel.Indexes...)
+	} else {
+		b.rel.Indexes = append(b.rel.Indexes, ix)
+	}
+	if isNew {
+		return nil
+	}
+	b.put()
+	if ix.Clustered {
+		return nil
+	}
+	t, err := b.s.WriteTarget(b.rel)
+	if err != nil {
+		return err
+	}
+	return b.run.schema().BuildIndex(b.ctx, t, ix)
+}
+
+// clusterBy rewrites the table so that its rows are stored by the new primary key.
+func (b *builder) clusterBy(ix *catalog.Index) error {
+	old := copyRelation(b.rel)
+	ix.Clustered = true
+	if err := b.addIndex(ix, true); err != nil {
+		return err
+	}
+	return b.rewrite(old, nil)
+}
+
+// rewrite copies all rows of old into b.rel under new storage ids; exprs, by
+// attribute - 1, gives SQL for columns whose value changes (nil: as it was).
+func (b *builder) rewrite(old *catalog.Relation, exprs map[int16]string) error {
+	var cols []string
+	var attrs []int16
+	for _, c := range b.rel.Columns {
+		if c.Dropped {
+			continue
+		}
+		attrs = append(attrs, c.Num)
+		if sql, ok := exprs[c.Num]; ok {
+			cols = append(cols, sql)
+		} else {
+			cols = append(cols, quoteIdent(c.Name))
+		}
+	}
+	if err := b.newStorage(); err != nil {
+		return err
+	}
+	next := copyRelation(b.rel)
+	next.Layouts = []catalog.Layout{{Attrs: liveAttrs(b.rel)}}
+	for _, c := range next.Columns {
+		c.HasMissing, c.Missing = false, sqltypes.Datum{}
+	}
+	b.rel = next
+	t, err := b.s.WriteTarget(next)
+	if err != nil {
+		return err
+	}
+	b.txn.BulkLoad()
+	row := make([]sqltypes.Datum, len(next.Columns))
+	for i := range row {
+		row[i] = sqltypes.Null
+	}
+	// The old descriptor is still in the catalogue while the rows are read.
+	sql := "SELECT " + strings.Join(cols, ", ") + " FROM " + b.qualified(old)
+	err = b.s.QueryEach(b.ctx, sql, func(vals []sqltypes.Datum) error {
+		for i, a := range attrs {
+			c := next.Columns[a-1]
+			if vals[i].Null && c.NotNull {
+				return pgerror.New(pgerror.NotNullViolation, "column %q of relation %q contains null values", c.Name, next.Name).
+					WithTable(b.catalog().Schema(next.Schema).Name, next.Name).WithColumn(c.Name)
+			}
+			row[a-1] = vals[i]
+		}
+		_, _, err := b.txn.Insert(b.ctx, t, row, nil)
+		return uniqueOnBuild(err)
+	})
+	if err != nil {
+		return err
+	}
+	b.dropStorage(old)
+	b.put()
+	return nil
+}
+
+// uniqueOnBuild words a unique violation as index creation does.
+func uniqueOnBuild(err error) error {
+	if e, ok := err.(*pgerror.Error); ok && e.Code == pgerror.UniqueViolation {
+		cp := *e
+		cp.Message = sprintf("could not create unique index %q", e.Constraint)
+		cp.Detail = strings.Replace(e.Detail, "already exists.", "is duplicated.", 1)
+		return &cp
+	}
+	return err
+}
+
+// newStorage gives the relation and its indexes fresh, empty storage.
+func (b *builder) newStorage() error {
+	var err error
+	if b.rel.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
+		return err
+	}
+	for _, ix := range b.rel.Indexes {
+		if !ix.Clustered {
+			if ix.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropStorage deletes a relation's rows and index entries at commit.
+func (r *run) dropStorage(rel *catalog.Relation) {
+	if rel.StorageID != 0 {
+		r.schema().DeleteStorage(rel.StorageID)
+	}
+	for _, ix := range rel.Indexes {
+		if !ix.Clustered {
+			r.schema().DeleteStorage(ix.StorageID)
+		}
+	}
+}
+
+func (r *run) reindex(n *pg.ReindexStmt) error {
+	if n.Relation == nil {
+		return nil
+	}
+	rel, ix, err := r.findRelation(n.Relation.Schemaname, n.Relation.Relname)
+	if err != nil {
+		return err
+	}
+	if rel == nil {
+		return noRelation(n.Relation.Schemaname, n.Relation.Relname)
+	}
+	b := &builder{run: r, rel: copyRelation(rel)}
+	for _, i := range b.rel.Indexes {
+		if i.Clustered || ix != nil && i.OID != ix.OID {
+			continue
+		}
+		r.schema().DeleteStorage(i.StorageID)
+		if i.StorageID, err = r.schema().NewStorageID(r.ctx); err != nil {
+			return err
+		}
+		b.put()
+		t, err := r.s.WriteTarget(b.rel)
+		if err != nil {
+			return err
+		}
+		if err := r.schema().BuildIndex(r.ctx, t, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package ddl
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// truncate gives the tables, and with CASCADE those that reference them, empty
+// storage; the old rows are range-deleted at commit.
+func (r *run) truncate(n *pg.TruncateStmt) error {
+	var rels []*catalog.Relation
+	have := map[sqltypes.OID]bool{}
+	for _, node := range n.Relations {
+		rel, err := r.relation(node.GetRangeVar(), engine.AccessExclusive, "r", "table")
+		if err != nil {
+			return err
+		}
+		if !r.mayTruncate(rel) {
+			return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for table %s", rel.Name)
+		}
+		if !have[rel.OID] {
+			have[rel.OID] = true
+			rels = append(rels, rel)
+		}
+	}
+	for i := 0; i < len(rels); i++ {
+		for _, child := range r.referencing(rels[i].OID) {
+			if have[child.OID] {
+				continue
+			}
+			if n.Behavior != pg.DropBehavior_DROP_CASCADE {
+				return pgerror.New(pgerror.FeatureNotSupported, "cannot truncate a table referenced in a foreign key constraint").
+					WithDetail("Table %q references %q.", child.Name, rels[i].Name).
+					WithHint("Truncate table %q at the same time, or use TRUNCATE ... CASCADE.", child.Name)
+			}
+			r.notice("truncate cascades to table %q", child.Name)
+			if err := r.txn.LockRelation(r.ctx, child.OID, engine.AccessExclusive, engine.WaitBlock); err != nil {
+				return err
+			}
+			have[child.OID] = true
+			rels = append(rels, r.catalog().Relation(child.OID))
+		}
+	}
+	for _, rel := range rels {
+		if err := r.truncateOne(rel, n.RestartSeqs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) mayTruncate(rel *catalog.Relation) bool {
+	return r.hasRole(rel.Owner) || slices.ContainsFunc(rel.ACL, func(a catalog.ACLItem) bool {
+		return (a.Grantee == 0 || r.hasRole(a.Grantee)) && slices.Contains([]byte(a.Privs), 'D')
+	})
+}
+
+// referencing lists the tables with a foreign key to rel, by OID.
+func (r *run) referencing(rel sqltypes.OID) []*catalog.Relation {
+	var out []*catalog.Relation
+	r.catalog().AllRelations(func(c *catalog.Relation) bool {
+		for _, fk := range c.ForeignKeys {
+			if fk.RefTable == rel && c.OID != rel {
+				out = append(out, c)
+				break
+			}
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b *catalog.Relation) int { return int(a.OID) - int(b.OID) })
+	return out
+}
+
+func (r *run) truncateOne(rel *catalog.Relation, restart bool) error {
+	b := &builder{run: r, rel: copyRelation(rel)}
+	r.dropStorage(rel)
+	if err := b.newStorage(); err != nil {
+		return err
+	}
+	b.put()
+	if !restart {
+		return nil
+	}
+	for _, c := range rel.Columns {
+		if c.OwnedSequence == 0 || c.Dropped {
+			continue
+		}
+		if seq := r.catalog().Relation(c.OwnedSequence); seq != nil {
+			if err := r.restartSequence(copyRelation(seq), seq.Sequence.Start); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package node
+
+import (
+	"context"
+	"errors"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/exec"
+	"ostraka/exec/ddl"
+	"ostraka/expr"
+	"ostraka/pgfront/session"
+	"ostraka/planner"
+	"ostraka/planner/bind"
+	"ostraka/planner/parse"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// utility is session.Utility over exec/ddl.
+type utility struct{ rt *exec.Runtime }
+
+func (u utility) Run(ctx context.Context, s *session.Session, stmt *planner.Statement) (*session.Result, error) {
+	d := ddlSession{s: s, rt: u.rt}
+	var tag string
+	var err error
+	switch n := stmt.AST.Node.(type) {
+	case *pg.Node_CreateTableAsStmt:
+		tag, err = ddl.CreateTableAs(ctx, d, n.CreateTableAsStmt)
+	case *pg.Node_RefreshMatViewStmt:
+		tag, err = "REFRESH MATERIALIZED VIEW", ddl.RefreshMatView(ctx, d, n.RefreshMatViewStmt)
+	default:
+		tag, err = ddl.Run(ctx, d, stmt.AST)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &session.Result{Tag: tag}, nil
+}
+
+// ddlSession is ddl.Session over a session.
+type ddlSession struct {
+	s  *session.Session
+	rt *exec.Runtime
+}
+
+var _ ddl.Session = ddlSession{}
+
+func (d ddlSession) Txn() engine.Txn { return d.s.Txn() }
+
+// PlanContext is the session's context over what the transaction has made of the catalogue.
+func (d ddlSession) PlanContext() *planner.Context { return d.s.PlanContext() }
+
+func (d ddlSession) Notice(severity string, code pgerror.Code, message string) {
+	d.s.NoticeError(&pgerror.Error{Severity: severity, Code: code, Message: message})
+}
+
+// TempSchema makes the session's temporary schema at first use.
+func (d ddlSession) TempSchema(ctx context.Context) (sqltypes.OID, error) {
+	if oid := d.s.TempSchema(); oid != 0 && d.Txn().Catalog().Schema(oid) != nil {
+		return oid, nil
+	}
+	w := d.Txn().Schema()
+	oid, err := w.NewOID(ctx)
+	if err != nil {
+		return 0, err
+	}
+	w.PutSchema(&catalog.Schema{OID: oid, Name: ddl.TempSchemaName(d.s.PID()), Owner: d.s.Role().OID})
+	d.s.SetTempSchema(oid)
+	return oid, nil
+}
+
+func (d ddlSession) Query(ctx context.Context, sql string) ([][]sqltypes.Datum, error) {
+	var out [][]sqltypes.Datum
+	err := d.QueryEach(ctx, sql, func(row []sqltypes.Datum) error {
+		out = append(out, append([]sqltypes.Datum(nil), row...))
+		return nil
+	})
+	return out, err
+}
+
+func (d ddlSession) QueryEach(ctx context.Context, sql string, f func([]sqltypes.Datum) error) error {
+	stmts, err := parse.Parse(sql)
+	if err != nil {
+		return err
+	}
+	if len(stmts) != 1 {
+		return errors.New("a query of a utility statement must be one statement")
+	}
+	return d.QueryNode(ctx, stmts[0].AST, f)
+}
+
+func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqltypes.Datum) error) error {
+	plan, err := compile(d.PlanContext(), query)
+	if err != nil {
+		return err
+	}
+	x, err := exec.Start(ctx, d.rt, plan, exec.Args{Txn: d.Txn(), Env: d.s.Env()})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	b := &expr.Batch{}
+	row := make([]sqltypes.Datum, len(plan.Columns))
+	for {
+		n, err := x.Next(b)
+		if err != nil || n == 0 {
+			return err
+		}
+		for k := range b.Rows() {
+			i := k
+			if b.Sel != nil {
+				i = int(b.Sel[k])
+			}
+			for j := range row {
+				row[j] = b.Cols[j].Datum(i)
+			}
+			if err := f(row); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (d ddlSession) WriteTarget(rel *catalog.Relation) (*engine.WriteTarget, error) {
+	t, err := bind.FillTarget(d.PlanContext(), rel)
+	if err != nil {
+		return nil, err
+	}
+	return exec.NewWriteTarget(d.rt, d.Txn(), t, d.s.Env())
+}

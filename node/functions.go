@@ -1,0 +1,189 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"ostraka/engine/catalog"
+	"ostraka/pgfront/session"
+	"ostraka/raft"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// adminRole may call the functions that change the cluster, besides superusers.
+const adminRole = "ostraka_admin"
+
+// function is one SQL function of the node.
+type function struct {
+	name  string
+	args  []sqltypes.OID
+	names []string
+	admin bool
+	call  func(ctx context.Context, n *Node, args []sqltypes.Datum) (any, error)
+}
+
+// functions are registered in this order from the first OID of the range on;
+// new ones are appended, so that OIDs are stable.
+var functions = []function{
+	{"raft_init", nil, nil, true, func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
+		if err := n.initCluster(ctx); err != nil {
+			if errors.Is(err, raft.ErrBootstrapped) {
+				return nil, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "the cluster is initialised already")
+			}
+			return nil, err
+		}
+		return map[string]any{"status": "initialised", "leader": n.cfg.NodeID}, nil
+	}},
+	{"raft_add_learner", []sqltypes.OID{sqltypes.OIDInt8, sqltypes.OIDText}, []string{"node_id", "addr"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			return n.addLearner(ctx, strconv.FormatInt(a[0].I, 10), a[1].S)
+		}},
+	{"raft_add_learner", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDText}, []string{"node_id", "addr"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			return n.addLearner(ctx, a[0].S, a[1].S)
+		}},
+	{"raft_change_membership", []sqltypes.OID{sqltypes.OIDInt8Array}, []string{"members"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			var ids []string
+			for _, d := range sqltypes.OpenArray(a[0]).Elements() {
+				if d.Null {
+					return nil, pgerror.New(pgerror.NullValueNotAllowed, "a member must not be null")
+				}
+				ids = append(ids, strconv.FormatInt(d.I, 10))
+			}
+			return n.changeMembership(ctx, ids)
+		}},
+	{"raft_change_membership", []sqltypes.OID{sqltypes.OIDTextArray}, []string{"members"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			var ids []string
+			for _, d := range sqltypes.OpenArray(a[0]).Elements() {
+				if d.Null {
+					return nil, pgerror.New(pgerror.NullValueNotAllowed, "a member must not be null")
+				}
+				ids = append(ids, d.S)
+			}
+			return n.changeMembership(ctx, ids)
+		}},
+	{"raft_metrics", nil, nil, false, func(_ context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
+		return n.group.Metrics(), nil
+	}},
+	{"raft_transfer_leadership", []sqltypes.OID{sqltypes.OIDText}, []string{"node_id"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if err := n.group.TransferLeadership(ctx, a[0].S); err != nil {
+				return nil, clusterError(err)
+			}
+			return map[string]any{"leader": n.group.Leadership().LeaderID}, nil
+		}},
+}
+
+func init() {
+	for i, f := range functions {
+		p := &sqltypes.Proc{OID: sqltypes.FirstOstrakaProc + sqltypes.OID(i), Name: f.name, Namespace: catalog.SchemaPgCatalog, Kind: 'f',
+			Strict: true, Volatility: sqltypes.Volatile, ArgTypes: f.args, ArgNames: f.names, RetType: sqltypes.OIDJsonb,
+			Src: "ostraka_" + f.name, Cost: 1, Node: true}
+		p.Fn = func(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) { return f.run(c, args) }
+		sqltypes.RegisterProc(p)
+	}
+}
+
+// run checks who calls, calls, and answers with a JSON document.
+func (f function) run(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) {
+	s, n, err := nodeOf(c)
+	if err != nil {
+		return sqltypes.Null, err
+	}
+	if f.admin {
+		if !mayAdminister(s) {
+			return sqltypes.Null, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", f.name).
+				WithHint("Only superusers and members of the role %q may call it.", adminRole)
+		}
+		n.log.Info("audit: cluster function", "function", f.name, "user", s.SessionUser(), "role", s.CurrentUser())
+	}
+	out, err := f.call(c.Env.Ctx, n, args)
+	if err != nil {
+		return sqltypes.Null, err
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return sqltypes.Null, err
+	}
+	return sqltypes.TypeByOID(sqltypes.OIDJsonb).In(c.Env, string(text), -1)
+}
+
+func nodeOf(c *sqltypes.Call) (*session.Session, *Node, error) {
+	if c.Env != nil && c.Env.Session != nil {
+		if s, ok := c.Env.Session.Ext().(*session.Session); ok {
+			if n, ok := s.Deps().Node.(*Node); ok {
+				return s, n, nil
+			}
+		}
+	}
+	return nil, nil, pgerror.NotSupported("function %s outside of a node's session", c.Proc.Name)
+}
+
+func mayAdminister(s *session.Session) bool {
+	if s.Superuser() {
+		return true
+	}
+	cat := s.PlanContext().Catalog
+	admin := cat.RoleByName(adminRole)
+	if admin == nil {
+		return false
+	}
+	for _, m := range s.Role().MemberOf {
+		if m.Role == admin.OID {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Node) addLearner(ctx context.Context, id, addr string) (any, error) {
+	pos, err := n.group.AddLearner(ctx, id, addr)
+	if err != nil {
+		return nil, clusterError(err)
+	}
+	return membership{pos.Index, n.group.Metrics().Members}, nil
+}
+
+func (n *Node) changeMembership(ctx context.Context, ids []string) (any, error) {
+	pos, err := n.group.ChangeMembership(ctx, ids)
+	if err != nil {
+		return nil, clusterError(err)
+	}
+	return membership{pos.Index, n.group.Metrics().Members}, nil
+}
+
+// membership is the answer of the functions that change it.
+type membership struct {
+	LogID   uint64        `json:"log_id"`
+	Members []raft.Member `json:"membership"`
+}
+
+// clusterError gives the raft room's errors their SQLSTATE.
+func clusterError(err error) error {
+	var pe *pgerror.Error
+	switch {
+	case errors.As(err, &pe):
+		return err
+	case errors.Is(err, raft.ErrNoMembers), errors.Is(err, raft.ErrUnknownMember):
+		return pgerror.Wrap(err, pgerror.InvalidParameterValue, "%s", err.Error())
+	case errors.Is(err, raft.ErrNoLeader):
+		return pgerror.Wrap(err, pgerror.CannotConnectNow, "%s", err.Error())
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return pgerror.Wrap(err, pgerror.ObjectNotInPrerequisiteState, "%s", err.Error())
+}
+
+// since is the age of a time in seconds, NULL when it is zero.
+func since(t time.Time) sqltypes.Datum {
+	if t.IsZero() {
+		return sqltypes.Null
+	}
+	return sqltypes.Float(time.Since(t).Seconds())
+}

@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// httpServer serves /health, /ready and /metrics.
+type httpServer struct {
+	srv  *http.Server
+	l    net.Listener
+	done chan struct{}
+}
+
+func startHTTP(n *Node) (*httpServer, error) {
+	l, err := net.Listen("tcp", n.cfg.HTTP)
+	if err != nil {
+		return nil, fmt.Errorf("http: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if err := n.Ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	mux.HandleFunc("GET /raft", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(n.group.Metrics()) // the client is gone when it fails
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(newMetrics(n), promhttp.HandlerOpts{}))
+	h := &httpServer{l: l, done: make(chan struct{}), srv: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: time.Minute, MaxHeaderBytes: 64 << 10}}
+	go func() {
+		defer close(h.done)
+		if err := h.srv.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			n.fatal(fmt.Errorf("HTTP listener: %w", err))
+		}
+	}()
+	return h, nil
+}
+
+func (h *httpServer) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err := h.srv.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.srv.Close()
+	}
+	<-h.done
+	return err
+}

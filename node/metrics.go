@@ -1,0 +1,82 @@
+package node
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"ostraka/raft"
+)
+
+// metric is one exposed figure; docs/metrics.md lists them all (tested).
+type metric struct {
+	name, help string
+	labels     []string
+	kind       prometheus.ValueType
+}
+
+var (
+	metricLeader      = metric{"ostraka_raft_leader_info", "1 for the state the replica is in", []string{"group", "state"}, prometheus.GaugeValue}
+	metricTerm        = metric{"ostraka_raft_term_count", "Raft term", []string{"group"}, prometheus.GaugeValue}
+	metricCommit      = metric{"ostraka_raft_commit_index_count", "newest committed log index known", []string{"group"}, prometheus.GaugeValue}
+	metricApplied     = metric{"ostraka_raft_applied_index_count", "newest applied log index", []string{"group"}, prometheus.GaugeValue}
+	metricDurable     = metric{"ostraka_raft_durable_index_count", "newest index whose effects are flushed", []string{"group"}, prometheus.GaugeValue}
+	metricLogBytes    = metric{"ostraka_raft_log_size_bytes", "size of the replicated log on disk", []string{"group"}, prometheus.GaugeValue}
+	metricMemberLag   = metric{"ostraka_raft_member_lag_entries", "entries a member lacks, as the leader knows", []string{"group", "member"}, prometheus.GaugeValue}
+	metricLastContact = metric{"ostraka_raft_last_contact_seconds", "time since the leader was heard", []string{"group"}, prometheus.GaugeValue}
+	metricSessions    = metric{"ostraka_front_sessions_count", "open client connections", nil, prometheus.GaugeValue}
+	metricReady       = metric{"ostraka_node_ready_info", "1 when the node can serve", nil, prometheus.GaugeValue}
+)
+
+// allMetrics is compared with the documentation.
+var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricLastContact,
+	metricSessions, metricReady}
+
+func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.help, m.labels, nil) }
+
+// collector reads a node's state when it is scraped.
+type collector struct{ n *Node }
+
+func newMetrics(n *Node) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collector{n}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range allMetrics {
+		ch <- m.desc()
+	}
+}
+
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	put := func(m metric, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(m.desc(), m.kind, v, labels...)
+	}
+	c.group(put, strconv.Itoa(homeShard), c.n.group.Metrics())
+	put(metricSessions, float64(c.n.front.server.Connections()))
+	ready := 0.0
+	if c.n.Ready() == nil {
+		ready = 1
+	}
+	put(metricReady, ready)
+}
+
+func (c collector) group(put func(metric, float64, ...string), group string, m raft.Metrics) {
+	put(metricLeader, 1, group, m.State)
+	put(metricTerm, float64(m.Term), group)
+	put(metricCommit, float64(m.Commit), group)
+	put(metricApplied, float64(m.Applied), group)
+	put(metricDurable, float64(m.Durable), group)
+	put(metricLogBytes, float64(m.LogBytes), group)
+	if !m.LastContact.IsZero() {
+		put(metricLastContact, time.Since(m.LastContact).Seconds(), group)
+	}
+	for _, x := range m.Members {
+		if x.Progress != nil {
+			put(metricMemberLag, float64(x.Progress.Lag), group, x.ID)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"ostraka/engine/shard"
+	"ostraka/engine/storage"
+	"ostraka/raft"
+	"ostraka/raft/transport"
+)
+
+// homeShard is the group that holds SQL tables, the catalogue and roles.
+const homeShard = 0
+
+// Node is one running process. Its methods are safe for concurrent use.
+type Node struct {
+	cfg   Config
+	log   *slog.Logger
+	dir   *dataDir
+	cache *storage.Cache
+
+	host  *raft.Host
+	group *raft.Group
+	shard *shard.Shard
+	front *front
+	http  *httpServer
+	peers *directory
+
+	stop   context.CancelFunc
+	ctx    context.Context // ends when the node stops; background work runs under it
+	wg     sync.WaitGroup
+	failed chan error // the first error the node cannot survive
+	once   sync.Once
+	closed error
+}
+
+// Start opens the data directory and starts every part, in the order in which
+// they depend on each other. It returns when clients can connect; a node that
+// joins or waits for raft_init() may not be ready to answer them yet (see Ready).
+func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), failed: make(chan error, 1)}
+	n.ctx, n.stop = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.dir, err = openDataDir(cfg.DataDir, cfg.NodeID); err != nil {
+		return nil, err
+	}
+	if err := n.openStorage(); err != nil {
+		return nil, err
+	}
+	if err := n.openRaft(ctx); err != nil {
+		return nil, err
+	}
+	if n.front, err = startFront(n); err != nil {
+		return nil, err
+	}
+	if cfg.HTTP != "" {
+		if n.http, err = startHTTP(n); err != nil {
+			return nil, err
+		}
+	}
+	return n, n.enter(ctx)
+}
+
+func (n *Node) openStorage() (err error) {
+	n.cache = storage.NewCache(n.cfg.CacheBytes)
+	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
+		MaxTxnBytes: n.cfg.MaxTransaction, Fatal: n.fatal})
+	return err
+}
+
+func (n *Node) openRaft(ctx context.Context) error {
+	secret, err := n.dir.secret(n.cfg.SecretFile)
+	if err != nil {
+		return err
+	}
+	if secret == nil {
+		if len(n.cfg.Join) > 0 {
+			return fmt.Errorf("joining a cluster needs its secret: copy cluster.secret of a member to %s or give --secret-file", n.dir.path("cluster.secret"))
+		}
+		if secret, err = n.dir.makeSecret(); err != nil {
+			return err
+		}
+	}
+	var faults *transport.Faults
+	if n.cfg.FaultInjection {
+		faults = transport.NewFaults(uint64(time.Now().UnixNano()))
+	}
+	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), ListenAddr: n.cfg.RaftAddr, Secret: secret,
+		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: faults, Serve: n.serveCall})
+	if err != nil {
+		return err
+	}
+	n.peers = newDirectory(n)
+	n.group, err = n.host.OpenGroup(raft.GroupConfig{ID: homeShard, Applier: n.shard.Applier()})
+	if err != nil {
+		return err
+	}
+	n.shard.AttachLog(n.group)
+	return nil
+}
+
+// fatal stops the process's node on an error that it cannot survive.
+func (n *Node) fatal(err error) {
+	select {
+	case n.failed <- err:
+	default:
+	}
+	n.stop()
+}
+
+// Wait blocks until ctx ends, then shuts down, or until the node fails.
+func (n *Node) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return n.Close()
+	case err := <-n.failed:
+		n.log.Error("the node stops", "error", err)
+		return errors.Join(err, n.Close())
+	}
+}
+
+// Close ends sessions (57P01), hands over leadership, and closes every part in
+// reverse order. It is idempotent.
+func (n *Node) Close() error {
+	n.once.Do(func() { n.closed = n.close() })
+	return n.closed
+}
+
+func (n *Node) close() error {
+	var errs []error
+	if n.http != nil {
+		errs = append(errs, n.http.close())
+	}
+	if n.front != nil {
+		errs = append(errs, n.front.close(n.cfg.ShutdownTimeout))
+	}
+	n.stop()
+	n.wg.Wait()
+	if n.group != nil {
+		n.handOver()
+	}
+	if n.host != nil {
+		errs = append(errs, n.host.Close())
+	}
+	if n.shard != nil {
+		errs = append(errs, n.shard.Close())
+	}
+	if n.cache != nil {
+		n.cache.Unref()
+	}
+	return errors.Join(errs...)
+}
+
+// handOver gives leadership to another voter, so that writers wait as little as possible.
+func (n *Node) handOver() {
+	if m := n.group.Metrics(); m.State != "Leader" || voters(m) < 2 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := n.group.TransferLeadership(ctx, ""); err != nil {
+		n.log.Warn("leadership was not handed over", "error", err)
+	}
+}
+
+func voters(m raft.Metrics) int {
+	count := 0
+	for _, x := range m.Members {
+		if x.Voter {
+			count++
+		}
+	}
+	return count
+}
+
+// Ready reports whether the node can answer statements: it is a member, knows a
+// leader, and its replica has caught up with what it knows to be committed.
+func (n *Node) Ready() error {
+	m := n.group.Metrics()
+	switch {
+	case len(m.Members) == 0:
+		return errors.New("not a member of a cluster: call raft_init() or add this node to one")
+	case m.Leader == "":
+		return errors.New("no leader is known")
+	case m.Leader == m.NodeID && !m.Ready:
+		return errors.New("the leader is catching up")
+	case m.Applied+1 < m.Commit:
+		return fmt.Errorf("catching up: applied %d of %d", m.Applied, m.Commit)
+	}
+	if n.shard.Catalog(postgresDB) == nil {
+		return errors.New("the catalogue has not arrived yet")
+	}
+	return nil
+}
+
+// DSN is a connection string for this node's superuser.
+func (n *Node) DSN() string {
+	addr := n.front.addr()
+	return fmt.Sprintf("postgres://%s@%s/postgres?sslmode=prefer", n.cfg.Superuser, addr)
+}
+
+// ID is the node's id.
+func (n *Node) ID() string { return n.cfg.NodeID }
+
+// RaftAddr is the address that peers use.
+func (n *Node) RaftAddr() string { return n.host.Addr() }
+
+// advertised is the PostgreSQL address that peers use.
+func (n *Node) advertised() string {
+	if n.cfg.PeerAddr != "" {
+		return n.cfg.PeerAddr
+	}
+	return n.front.addr()
+}
+
+// waitReady waits until the node is ready.
+func (n *Node) waitReady(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := n.Ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", ctx.Err(), err)
+		case f := <-n.failed:
+			n.failed <- f
+			return f
+		case <-tick.C:
+		}
+	}
+}
+
+func tcpPort(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return port
+}

@@ -1,0 +1,118 @@
+package node
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"ostraka/exec/syscat"
+	"ostraka/pgfront/session"
+	"ostraka/pgfront/settings"
+	"ostraka/sqltypes"
+)
+
+var pgEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// timestamp is a timestamptz, NULL for the zero time.
+func timestamp(t time.Time) sqltypes.Datum {
+	if t.IsZero() {
+		return sqltypes.Null
+	}
+	return sqltypes.Int(t.Sub(pgEpoch).Microseconds())
+}
+
+// sessionIn is the session that reads a relation.
+func sessionIn(q *syscat.Query) *session.Session {
+	if q.Env != nil && q.Env.Session != nil {
+		if s, ok := q.Env.Session.Ext().(*session.Session); ok {
+			return s
+		}
+	}
+	return nil
+}
+
+// registerSettings declares the relations that show the reading session itself.
+func registerSettings(s *syscat.Set) {
+	s.Register("pg_catalog.pg_settings", []string{"name", "setting", "unit", "category", "short_desc", "context", "vartype", "source",
+		"min_val", "max_val", "enumvals", "boot_val", "reset_val", "pending_restart"}, false, func(q *syscat.Query, emit syscat.Emit) error {
+		if sess := sessionIn(q); sess != nil {
+			for _, r := range sess.SettingRows() {
+				emitSetting(emit, r)
+			}
+		}
+		return nil
+	})
+	s.Register("pg_catalog.pg_prepared_statements", []string{"name", "statement", "prepare_time", "parameter_types", "from_sql", "generic_plans", "custom_plans"},
+		true, func(q *syscat.Query, emit syscat.Emit) error {
+			sess := sessionIn(q)
+			if sess == nil {
+				return nil
+			}
+			for _, p := range sess.PreparedStatements() {
+				types := make([]sqltypes.Datum, len(p.Params))
+				for i, t := range p.Params {
+					types[i] = oid(t)
+				}
+				emit(sqltypes.Text(p.Name), sqltypes.Text(p.Statement), sqltypes.Int(p.At),
+					sqltypes.MakeVector(sqltypes.TypeByOID(sqltypes.OIDRegtype), types), sqltypes.Bool(p.FromSQL), sqltypes.Int(p.Generic), sqltypes.Int(0))
+			}
+			return nil
+		})
+	s.Register("pg_catalog.pg_cursors", []string{"name", "statement", "is_holdable", "is_binary", "is_scrollable", "creation_time"}, true,
+		func(q *syscat.Query, emit syscat.Emit) error {
+			if sess := sessionIn(q); sess != nil {
+				for _, c := range sess.Cursors() {
+					emit(sqltypes.Text(c.Name), sqltypes.Text(c.Statement), sqltypes.Bool(c.Hold), sqltypes.Bool(c.Binary), sqltypes.Bool(c.Scroll), sqltypes.Int(c.Created))
+				}
+			}
+			return nil
+		})
+	s.Register("pg_catalog.pg_locks", []string{"locktype", "database", "relation", "transactionid", "pid", "mode", "granted", "fastpath", "waitstart"}, true,
+		func(q *syscat.Query, emit syscat.Emit) error {
+			sess := sessionIn(q)
+			if sess == nil {
+				return nil
+			}
+			for _, l := range sess.Engine().Locks() {
+				rel, xid, wait := sqltypes.Null, sqltypes.Null, sqltypes.Null
+				if l.Relation != 0 {
+					rel = oid(l.Relation)
+				}
+				if l.Type == "transactionid" {
+					xid = sqltypes.Int(int64(uint32(l.Xid)))
+				}
+				if !l.Granted {
+					wait = timestamp(l.Since)
+				}
+				emit(sqltypes.Text(l.Type), oid(l.Database), rel, xid, sqltypes.Int(int64(l.PID)), sqltypes.Text(l.Mode), sqltypes.Bool(l.Granted), sqltypes.Bool(false), wait)
+			}
+			return nil
+		})
+}
+
+func emitSetting(emit syscat.Emit, r settings.Row) {
+	d := r.Def
+	if d == nil {
+		emit(sqltypes.Text(r.Name), sqltypes.Text(r.Setting), sqltypes.Null, sqltypes.Text("Customized Options"), sqltypes.Text(""), sqltypes.Text("user"),
+			sqltypes.Text("string"), sqltypes.Text(r.Source.String()), sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Text(r.Boot),
+			sqltypes.Text(r.Reset), sqltypes.Bool(false))
+		return
+	}
+	lo, hi, enum := sqltypes.Null, sqltypes.Null, sqltypes.Null
+	if kind := d.Kind.String(); kind == "integer" || kind == "real" {
+		lo, hi = sqltypes.Text(bound(d.Min)), sqltypes.Text(bound(d.Max))
+	}
+	if d.Enum != nil {
+		enum = sqltypes.TextArray(slices.Clone(d.Enum))
+	}
+	emit(sqltypes.Text(d.Name), sqltypes.Text(r.Setting), textOrNull(d.Unit), sqltypes.Text(d.Category), sqltypes.Text(d.Short), sqltypes.Text(d.Context.String()),
+		sqltypes.Text(d.Kind.String()), sqltypes.Text(r.Source.String()), lo, hi, enum, sqltypes.Text(r.Boot), sqltypes.Text(r.Reset), sqltypes.Bool(false))
+}
+
+func bound(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e18 {
+		return strconv.FormatInt(int64(f), 10)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}

@@ -1,0 +1,100 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/exec"
+	"ostraka/expr"
+	"ostraka/pgfront/session"
+	"ostraka/planner"
+	"ostraka/planner/bind"
+	"ostraka/planner/opt"
+	"ostraka/planner/parse"
+	"ostraka/sqltypes"
+
+	_ "ostraka/sqltypes/builtin" // the implementations of built-in functions
+)
+
+// sessionDeps is what the node's sessions are built on.
+func sessionDeps(n *Node, reg *session.Registry) session.Deps {
+	rels := n.relations(reg)
+	rt := &exec.Runtime{Engine: n.shard, Relations: rels, TempDir: n.tempDir(), Logger: n.log}
+	rt.Target = func(cat *catalog.Catalog, rel *catalog.Relation) (*planner.Target, error) {
+		return bind.FillTarget(&planner.Context{Catalog: cat, Relations: rels, Env: &sqltypes.Env{Formats: sqltypes.DefaultFormats()}}, rel)
+	}
+	ex := executor{rt: rt}
+	return session.Deps{
+		Engine: n.shard, Planner: statements{}, Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
+		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: time.Now, NodeName: n.cfg.NodeID, Node: n,
+		Limits:      session.Limits{TempDir: n.tempDir()},
+		NewDeferred: func() any { return &exec.Deferred{} },
+		BeforeCommit: func(ctx context.Context, run *session.Run) error {
+			return run.Deferred.(*exec.Deferred).Run(ctx, rt, run.Txn, run.Env, true)
+		},
+	}
+}
+
+func (n *Node) tempDir() string {
+	if n.cfg.TempDir != "" {
+		return n.cfg.TempDir
+	}
+	return n.dir.path("tmp")
+}
+
+// statements is session.Planner over the planner's rooms.
+type statements struct{}
+
+func (statements) Parse(sql string) ([]*planner.Statement, error) { return parse.Parse(sql) }
+
+func (statements) TypeName(pc *planner.Context, name *pg.TypeName) (sqltypes.ColumnType, error) {
+	return bind.BindTypeName(pc, name)
+}
+
+func (statements) Classify(pc *planner.Context, stmt *planner.Statement, prepared func(string) (planner.Class, bool)) planner.Class {
+	return parse.Classify(stmt.AST, lookups{pc, prepared})
+}
+
+func (statements) Compile(pc *planner.Context, stmt *planner.Statement) (*planner.Plan, error) {
+	return compile(pc, stmt.AST)
+}
+
+func compile(pc *planner.Context, node *pg.Node) (*planner.Plan, error) {
+	q, params, err := bind.Bind(pc, node)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := opt.Optimize(pc, q, params)
+	if err == nil {
+		plan.Point = nil
+	}
+	return plan, err
+}
+
+// executor is session.Executor over package exec.
+type executor struct{ rt *exec.Runtime }
+
+func (e executor) Start(ctx context.Context, run *session.Run, plan *planner.Plan, args []sqltypes.Datum) (session.Execution, error) {
+	x, err := exec.Start(ctx, e.rt, plan, execArgs(run, args))
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func execArgs(run *session.Run, params []sqltypes.Datum) exec.Args {
+	a := exec.Args{Txn: run.Txn, View: run.View, Params: params, Env: run.Env, WorkMem: run.WorkMem, Instrument: run.Instrument}
+	a.Deferred, _ = run.Deferred.(*exec.Deferred)
+	return a
+}
+
+func (e executor) Point(ctx context.Context, eng engine.Engine, plan *planner.Plan, env *sqltypes.Env, args, out []sqltypes.Datum) (found, stale bool, err error) {
+	return false, true, nil
+}
+
+var _ session.Execution = (*exec.Execution)(nil)
+var _ expr.Batch

@@ -1,0 +1,198 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"ostraka/engine/commitlog"
+)
+
+// Options of a connection.
+type Options struct {
+	Addr     string // host:port
+	User     string // session user to act for
+	Database string
+	App      string
+	Node     string // this node's id
+	Secret   []byte // the cluster's join secret
+	TLS      *tls.Config
+	Now      time.Time
+	// MaxMessage bounds one received message in bytes; 0: 1 GiB.
+	MaxMessage int
+}
+
+// Conn is a session on another node, spoken to in raw protocol messages.
+type Conn struct {
+	conn     net.Conn
+	r        *bufio.Reader
+	w        *bufio.Writer
+	body     []byte
+	max      int
+	pos      commitlog.Position
+	cancelFn func(context.Context) error
+	cancels  sync.WaitGroup
+}
+
+// Dial opens a session. When it fails nothing has been executed.
+func Dial(ctx context.Context, o Options) (*Conn, error) {
+	cfg, err := pgconn.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("peer address %q: %w", o.Addr, err)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("peer address %q: %w", o.Addr, err)
+	}
+	at := strconv.FormatInt(o.Now.Unix(), 10)
+	cfg.Host, cfg.Port, cfg.User, cfg.Database, cfg.Password = host, uint16(n), o.User, o.Database, ""
+	cfg.TLSConfig, cfg.Fallbacks = o.TLS, nil
+	cfg.RuntimeParams = map[string]string{
+		"application_name": o.App,
+		ParamNode:          o.Node, ParamTime: at, ParamToken: token(o.Secret, o.Node, o.User, o.Database, at),
+	}
+	pc, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	hj, err := pc.Hijack()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: o.MaxMessage}
+	if c.max <= 0 {
+		c.max = 1 << 30
+	}
+	c.cancelFn = func(ctx context.Context) error { return cancelRequest(ctx, o, hj.PID, hj.SecretKey) }
+	return c, nil
+}
+
+// cancelRequest sends a CancelRequest for a backend over a connection of its own.
+func cancelRequest(ctx context.Context, o Options, pid uint32, secret []byte) error {
+	d := net.Dialer{}
+	conn, err := d.DialContext(ctx, "tcp", o.Addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if t, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(t)
+	}
+	const cancelCode = 80877102
+	msg := binary.BigEndian.AppendUint32(nil, uint32(12+len(secret)))
+	msg = binary.BigEndian.AppendUint32(msg, cancelCode)
+	msg = binary.BigEndian.AppendUint32(msg, pid)
+	msg = append(msg, secret...)
+	if _, err := conn.Write(msg); err != nil {
+		return err
+	}
+	_, err = conn.Read(make([]byte, 1)) // the server closes when it has taken it
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return err
+}
+
+// Send buffers one message: its type and body without the length.
+func (c *Conn) Send(kind byte, body []byte) error {
+	var head [5]byte
+	head[0] = kind
+	binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
+	if _, err := c.w.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := c.w.Write(body)
+	return err
+}
+
+// Flush sends what is buffered.
+func (c *Conn) Flush() error { return c.w.Flush() }
+
+// Receive returns the next message; body is valid until the next call. When ctx
+// ends, the running statement is cancelled and the answer still awaited, for at
+// most ten seconds.
+func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
+	if c.r.Buffered() < 5 {
+		stop := context.AfterFunc(ctx, func() {
+			c.Cancel()
+			_ = c.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		})
+		defer func() {
+			if !stop() {
+				_ = c.conn.SetReadDeadline(time.Time{})
+			}
+		}()
+	}
+	var head [5]byte
+	if _, err := io.ReadFull(c.r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := int(binary.BigEndian.Uint32(head[1:])) - 4
+	if n < 0 || n > c.max {
+		return 0, nil, fmt.Errorf("peer sent a message of %d bytes", n)
+	}
+	if cap(c.body) < n {
+		c.body = make([]byte, n)
+	}
+	c.body = c.body[:n]
+	if _, err := io.ReadFull(c.r, c.body); err != nil {
+		return 0, nil, err
+	}
+	if head[0] == 'S' {
+		c.note(c.body)
+	}
+	return head[0], c.body, nil
+}
+
+// note picks the session's position out of a ParameterStatus.
+func (c *Conn) note(body []byte) {
+	name, rest, ok := strings.Cut(string(body), "\x00")
+	if !ok || name != "ostraka.position" {
+		return
+	}
+	epoch, index, ok := strings.Cut(strings.TrimSuffix(rest, "\x00"), "/")
+	e, err1 := strconv.ParseUint(epoch, 10, 64)
+	i, err2 := strconv.ParseUint(index, 10, 64)
+	if ok && err1 == nil && err2 == nil {
+		c.pos = commitlog.Position{Epoch: e, Index: i}
+	}
+}
+
+// Position is the newest position the other node reported.
+func (c *Conn) Position() commitlog.Position { return c.pos }
+
+// Cancel asks the other node to cancel what runs; it does not wait.
+func (c *Conn) Cancel() {
+	c.cancels.Add(1)
+	go func() {
+		defer c.cancels.Done()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = c.cancelFn(ctx) // a cancel that does not arrive has no effect, as with any client
+	}()
+}
+
+// Close ends the session; its transaction is rolled back there.
+func (c *Conn) Close() {
+	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	if c.Send('X', nil) == nil {
+		_ = c.Flush()
+	}
+	_ = c.conn.Close()
+	c.cancels.Wait()
+}
