@@ -48,7 +48,7 @@ func (lv *level) newClause(e expr.Expr) *clause {
 		if s, fam := btreeStrategy(b.op, 0); s == sqltypes.BtreeEqual {
 			c.family = fam
 		}
-		c.equi = !c.leftRels.empty() && !c.rightRel.empty() && !c.leftRels.overlaps(c.rightRel) && lv.p.hashable(b) && !volatileExpr(e)
+		c.equi = !c.leftRels.empty() && !c.rightRel.empty() && !c.leftRels.overlaps(c.rightRel) && lv.p.hashable(b) && !volatileExpr(e) && !hasSubPlan(e)
 	}
 	return c
 }

@@ -94,10 +94,10 @@ func (p *planning) decorrelate(q *planner.Query, s *planner.SubLink, top *planne
 	sub.Where, sub.Targets, sub.Sort = andOf(inner), nil, nil
 	var on []expr.Expr
 	for i, b := range keys {
-		sub.Targets = append(sub.Targets, planner.Target1{Name: "key", Expr: b.left})
+		sub.Targets = append(sub.Targets, planner.Target1{Name: columnName(stripRelabel(b.left)), Expr: b.left})
 		sub.GroupBy = append(sub.GroupBy, i)
 		c := *b.call
-		c.Args = []expr.Expr{&planner.Var{T: expr.T{Typ: b.left.Type()}, Rel: r, Col: i, Name: "key"}, levelDown(b.right)}
+		c.Args = []expr.Expr{&planner.Var{T: expr.T{Typ: b.left.Type()}, Rel: r, Col: i, Name: columnName(stripRelabel(b.left))}, levelDown(b.right)}
 		on = append(on, &c)
 	}
 	for _, c := range outer {
@@ -111,7 +111,7 @@ func (p *planning) decorrelate(q *planner.Query, s *planner.SubLink, top *planne
 	if empty.Val.Null {
 		return val, true
 	}
-	first := &planner.Var{T: expr.T{Typ: rte.Cols[0].Type}, Rel: r, Col: 0, Name: "key"}
+	first := &planner.Var{T: expr.T{Typ: rte.Cols[0].Type}, Rel: r, Col: 0, Name: rte.Cols[0].Name}
 	return &expr.Case{T: val.T, Whens: []expr.When{{Cond: &expr.NullTest{T: expr.T{Typ: boolType}, Arg: first}, Result: empty}}, Else: val}, true
 }
 

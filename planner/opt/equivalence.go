@@ -280,8 +280,12 @@ func (lv *level) paramClauses(r int, outer relSet) []*clause {
 			if m.rels != me {
 				continue
 			}
+			if c := lv.writtenBetween(ec, me, outer); c != nil && (sameExpr(c.bin.left, m.e) || sameExpr(c.bin.right, m.e)) {
+				out = append(out, c)
+				continue
+			}
 			for _, o := range ec.members {
-				if !o.rels.overlaps(me) && o.rels.in(outer) {
+				if !o.rels.overlaps(me) && !o.rels.empty() && o.rels.in(outer) {
 					if c := lv.between(ec, m, o); c != nil {
 						out = append(out, c)
 						break

@@ -355,17 +355,38 @@ func (lv *level) joinPaths(j *rel, a, b *rel, kind planner.JoinKind, own, above 
 			lv.nestLoop(j, p, cb, kind, own, above, false)
 			continue
 		}
-		if p == ca || len(p.order) > 0 {
+		// With equalities a hash join costs no more, even of one row, and does not fall
+		// apart when an estimate is wrong.
+		if (len(keys) == 0 || lv.p.ctx.Settings.DisableHashJoin) && (p == ca || len(p.order) > 0) {
 			lv.nestLoop(j, p, cb, kind, own, above, true)
 		}
 		if b.base >= 0 && lv.rte(b.base).Kind == planner.RTERelation && lv.rte(b.base).Sample == nil && !b.empty {
 			for _, q := range lv.paramPaths(b.base, a.rels) {
-				if q.req.in(allowed.union(a.rels)) {
+				if q.req.in(allowed.union(a.rels)) && (p.unique == nil || uniqueGives(p.unique, q)) {
 					lv.nestLoop(j, p, q, kind, own, above, false)
 				}
 			}
 		}
 	}
+}
+
+// uniqueGives reports that an index scan takes nothing from a relation without
+// duplicates but the columns that are left of it.
+func uniqueGives(u *uniquePath, q *path) bool {
+	have := map[varKey]bool{}
+	for _, v := range u.vars {
+		have[keyOf(v)] = true
+	}
+	ok := true
+	for _, c := range q.scan.used {
+		planner.Visit(c.e, func(x expr.Expr) bool {
+			if v, is := x.(*planner.Var); is && v.Level == 0 && !q.rel.rels.has(v.Rel) && !have[keyOf(v)] {
+				ok = false
+			}
+			return ok
+		})
+	}
+	return ok
 }
 
 // paramPaths are index scans of relation i that take key values from outer relations.

@@ -31,12 +31,25 @@ func (lv *level) planSelect() result {
 	after := p.mark()
 	p.reset(before)
 	perRow := other.planSelectAs(false)
-	if p.err == nil && perRow.node.Est().Total < joined.node.Est().Total {
+	if p.err == nil && perRow.node.Est().Total+p.subPlanRisk(len(before.subplans)) < joined.node.Est().Total {
 		*lv = *other
 		return perRow
 	}
 	p.reset(after)
 	return joined
+}
+
+// subPlanRisk is what running each dear subplan for some rows more than expected
+// would cost: a wrong estimate of the rows above makes them a disaster.
+func (p *planning) subPlanRisk(from int) float64 {
+	const extraRows = 30
+	c := 0.0
+	for i := from; i < len(p.plan.SubPlans); i++ {
+		if sp := p.plan.SubPlans[i]; !sp.Hashed {
+			c += extraRows * sp.PerCall.Total
+		}
+	}
+	return c
 }
 
 // planMark remembers the lists that planning appends to.
