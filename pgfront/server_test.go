@@ -83,7 +83,7 @@ func TestServeForProbe(t *testing.T) {
 	if err != nil {
 		t.Skip("FRONT_SERVE is not set")
 	}
-	_, dsn := startFake(t)
+	_, dsn := startReal(t)
 	if err := os.WriteFile(os.Getenv("FRONT_DSN_FILE"), []byte(dsn), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/wire", func(t *testing.T, path string) {
 		dsn := os.Getenv("FRONT_RECORD")
 		if dsn == "" {
-			_, dsn = startFake(t)
+			_, dsn = startReal(t)
 		}
 		var notices []string
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

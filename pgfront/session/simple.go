@@ -134,9 +134,6 @@ func (s *Session) simpleStatement(p *prepared, last bool) error {
 	if err := s.start(po); err != nil {
 		return err
 	}
-	if p.cols != nil {
-		s.rowDescription(po.p.cols, nil)
-	}
 	n, err := s.sendAll(po)
 	if err != nil {
 		return err
@@ -170,13 +167,22 @@ func (s *Session) sendAll(po *portal) (int64, error) {
 		n, _, err := po.forward(0, func(*expr.Batch, int) error { return nil })
 		return n, err
 	}
-	enc, out := po.enc, s.out
+	// The description waits for the first row: a statement that fails before it, like
+	// SELECT 1/0, answers only its error (PostgreSQL finds that while planning).
+	enc, out, described := po.enc, s.out, false
 	n, _, err := po.forward(0, func(b *expr.Batch, i int) error {
+		if !described {
+			s.rowDescription(po.p.cols, nil)
+			described = true
+		}
 		if err := enc.batchRow(out, b, i); err != nil {
 			return err
 		}
 		return out.Err()
 	})
+	if err == nil && !described {
+		s.rowDescription(po.p.cols, nil)
+	}
 	return n, err
 }
 
