@@ -65,6 +65,10 @@ type Call struct {
 	RetType  ColumnType   // actual result type
 	// Collation is the call's derived input collation (0 = default).
 	Collation OID
+	// RecordNames are the field names of arguments of type record (nil entries: f1,
+	// f2 …), RetFields the column definition list of a function that returns record.
+	RecordNames [][]string
+	RetFields   []Field
 	// VariadicArray: the last argument is the VARIADIC array itself (called with VARIADIC).
 	VariadicArray bool
 	// Sort is the ORDER BY of an ordered-set aggregate, one key for each
