@@ -33,6 +33,7 @@ const (
 	OpStage                     // N: chunk number, Value: operations kept aside for the entry's xid
 	OpUseStaged                 // N: that many chunks of the entry's xid are part of the entry, in order, here
 	OpDropStaged                // N: xid whose chunks are dropped, 0 all
+	OpPutPart                   // Key, Value: a piece of a value too large for one chunk; the next OpPut of Key ends it
 )
 
 // ErrMalformed says that bytes are not an entry.
@@ -143,6 +144,13 @@ func (w *Writer) DropStaged(xid uint64) {
 	w.b = binary.AppendUvarint(w.b, xid)
 }
 
+// PutPart adds a piece of key's value; Put with the last piece ends it.
+func (w *Writer) PutPart(key string, part []byte) {
+	w.b = append(w.b, byte(OpPutPart))
+	w.str(key)
+	w.bytes(part)
+}
+
 // Operation is one decoded operation; its slices alias the entry.
 type Operation struct {
 	Op         Op
@@ -185,7 +193,7 @@ func (r *Reader) Next(o *Operation) (ok bool, err error) {
 	*o = Operation{Op: Op(r.b[0])}
 	r.b = r.b[1:]
 	switch o.Op {
-	case OpPut, OpDeleteRange, OpDescriptor:
+	case OpPut, OpPutPart, OpDeleteRange, OpDescriptor:
 		ok = r.bytes(&o.Key) && r.bytes(&o.Value)
 	case OpDelete:
 		ok = r.bytes(&o.Key)

@@ -12,6 +12,8 @@ func sample() []byte {
 	w.GuardAbsent([]byte("absent"))
 	w.GuardValue([]byte("k"), []byte("v"))
 	w.Put("key", []byte("value"))
+	w.PutPart("key2", []byte("va"))
+	w.Put("key2", []byte("lue"))
 	w.Put("empty", []byte{})
 	w.Delete("gone")
 	w.DeleteRange([]byte("a"), []byte("b"))
@@ -45,6 +47,8 @@ func TestRoundTrip(t *testing.T) {
 		switch o.Op {
 		case OpPut:
 			w.Put(string(o.Key), o.Value)
+		case OpPutPart:
+			w.PutPart(string(o.Key), o.Value)
 		case OpDelete:
 			w.Delete(string(o.Key))
 		case OpDeleteRange:

@@ -53,6 +53,8 @@ type batch struct {
 	changes []catalog.Change
 	notes   []engine.Notification
 	xids    []uint64
+	// A value that comes in parts.
+	partKey, part []byte
 }
 
 func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, lastTerm uint64, config []byte) ([]error, error) {
@@ -153,7 +155,18 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 		}
 		switch o.Op {
 		case effects.OpPut:
+			if b.partKey != nil {
+				if o.Value = append(b.part, o.Value...); !bytes.Equal(b.partKey, o.Key) {
+					return effects.ErrMalformed
+				}
+				b.partKey, b.part = nil, nil
+			}
 			err = b.b.Set(o.Key, o.Value, nil)
+		case effects.OpPutPart:
+			if b.partKey != nil && !bytes.Equal(b.partKey, o.Key) {
+				return effects.ErrMalformed
+			}
+			b.partKey, b.part = o.Key, append(b.part, o.Value...)
 		case effects.OpDelete:
 			err = b.b.Delete(o.Key, nil)
 		case effects.OpDeleteRange:

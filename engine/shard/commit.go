@@ -118,22 +118,88 @@ func (t *Txn) validate(ctx context.Context) (*txn.Commit, error) {
 
 // encode makes the commit entry, staging what is too large for one.
 func (t *Txn) encode(ctx context.Context) ([]byte, error) {
-	if t.writes.Bytes() > int64(t.s.opts.StageThreshold) {
-		return t.encodeStaged(ctx)
-	}
-	w := effects.NewWriter(make([]byte, 0, t.writes.Bytes()+256), t.xid.Load())
-	if err := t.encodeRest(w); err != nil {
-		return nil, err
-	}
-	skip := t.skipper()
-	t.writes.Ascend(func(key string, x txn.Write) bool {
-		if !skip(key) {
-			encodeWrite(w, key, x)
+	size := t.writes.Bytes() + int64(len(t.seqs))*48
+	descs := make([][]byte, len(t.ddl))
+	for i := range t.ddl {
+		var err error
+		if descs[i], err = t.ddl[i].EncodeDescriptor(); err != nil {
+			return nil, err
 		}
-		return true
-	})
+		size += int64(len(descs[i])) + 32
+	}
+	for _, n := range t.notes {
+		size += int64(len(n.channel)+len(n.payload)) + 24
+	}
+	if size > t.s.opts.MaxTxnBytes {
+		return nil, errTooLarge(t.s.opts.MaxTxnBytes)
+	}
+	if size > int64(t.s.opts.StageThreshold) {
+		return t.encodeStaged(ctx, descs)
+	}
+	w := effects.NewWriter(make([]byte, 0, size+64), t.xid.Load())
+	t.eachEffect(descs, func(n int) *effects.Writer { return w })
 	t.encodeDrops(w)
 	return w.Bytes(), nil
+}
+
+func errTooLarge(limit int64) error {
+	return pgerror.New(pgerror.ProgramLimitExceeded, "transaction exceeds the maximum of %d bytes of changes", limit).
+		WithHint("Split the work into several transactions.")
+}
+
+// eachEffect writes everything but range deletes. room returns the writer with
+// room for n more bytes, nil to stop.
+func (t *Txn) eachEffect(descs [][]byte, room func(n int) *effects.Writer) {
+	if len(t.ddl) > 0 {
+		w := room(64)
+		if w == nil {
+			return
+		}
+		w.Counter(storage.CounterOID, t.term.oid.Load())
+		w.Counter(storage.CounterStorage, t.term.storageID.Load())
+	}
+	for i := range t.ddl {
+		w := room(len(descs[i]) + 32)
+		if w == nil {
+			return
+		}
+		w.Descriptor(t.ddl[i].Key(), descs[i])
+	}
+	for id, p := range t.seqs {
+		w := room(48)
+		if w == nil {
+			return
+		}
+		w.Sequence(id, p.state)
+	}
+	for _, n := range t.notes {
+		w := room(len(n.channel) + len(n.payload) + 24)
+		if w == nil {
+			return
+		}
+		w.Notify(t.opts.Database, t.opts.PID, n.channel, n.payload)
+	}
+	skip := t.skipper()
+	limit := t.s.opts.StageThreshold
+	t.writes.Ascend(func(key string, x txn.Write) bool {
+		if skip(key) {
+			return true
+		}
+		for len(x.Val) > limit/2 { // too large for a chunk: in parts
+			w := room(len(key) + limit/2 + 16)
+			if w == nil {
+				return false
+			}
+			w.PutPart(key, x.Val[:limit/2])
+			x.Val = x.Val[limit/2:]
+		}
+		w := room(len(key) + len(x.Val) + 16)
+		if w == nil {
+			return false
+		}
+		encodeWrite(w, key, x)
+		return true
+	})
 }
 
 func encodeWrite(w *effects.Writer, key string, x txn.Write) {
@@ -156,28 +222,6 @@ func (t *Txn) skipper() func(key string) bool {
 	return func(key string) bool { return dropped[key[:dataPrefixLen(key)]] }
 }
 
-// encodeRest adds everything but rows and index entries.
-func (t *Txn) encodeRest(w *effects.Writer) error {
-	if len(t.ddl) > 0 {
-		w.Counter(storage.CounterOID, t.term.oid.Load())
-		w.Counter(storage.CounterStorage, t.term.storageID.Load())
-		for i := range t.ddl {
-			desc, err := t.ddl[i].EncodeDescriptor()
-			if err != nil {
-				return err
-			}
-			w.Descriptor(t.ddl[i].Key(), desc)
-		}
-	}
-	for id, p := range t.seqs {
-		w.Sequence(id, p.state)
-	}
-	for _, n := range t.notes {
-		w.Notify(t.opts.Database, t.opts.PID, n.channel, n.payload)
-	}
-	return nil
-}
-
 func (t *Txn) encodeDrops(w *effects.Writer) {
 	for _, id := range t.dropped {
 		lo, hi := storage.DataRange(id)
@@ -185,17 +229,17 @@ func (t *Txn) encodeDrops(w *effects.Writer) {
 	}
 }
 
-// encodeStaged proposes the writes in chunks under a private prefix and makes the
+// encodeStaged proposes the effects in chunks under a private prefix and makes the
 // entry that puts them in place. If anything fails before that entry, the chunks
 // are dropped again.
-func (t *Txn) encodeStaged(ctx context.Context) (payload []byte, err error) {
+func (t *Txn) encodeStaged(ctx context.Context, descs [][]byte) (payload []byte, err error) {
 	xid, chunk := t.xid.Load(), uint32(0)
 	limit := t.s.opts.StageThreshold
 	var ops effects.Writer
 	ops.StartChunk(make([]byte, 0, limit))
-	flush := func() {
-		if err != nil || ops.Len() == 0 {
-			return
+	flush := func() bool {
+		if ops.Len() == 0 {
+			return true
 		}
 		w := effects.NewWriter(make([]byte, 0, ops.Len()+32), xid)
 		w.Stage(chunk, ops.Bytes())
@@ -205,31 +249,28 @@ func (t *Txn) encodeStaged(ctx context.Context) (payload []byte, err error) {
 			if ambiguous(perr) { // nothing is visible: the transaction has failed
 				err = pgerror.Wrap(perr, pgerror.TRSerializationFailure, "could not write the changes of a large transaction to the log")
 			}
+			return false
 		}
 		ops.StartChunk(ops.Bytes())
+		return true
 	}
-	skip := t.skipper()
-	t.writes.Ascend(func(key string, x txn.Write) bool {
-		if skip(key) {
-			return true
+	t.eachEffect(descs, func(n int) *effects.Writer {
+		if ops.Len()+n > limit && !flush() {
+			return nil
 		}
-		if n := len(key) + len(x.Val) + 16; ops.Len()+n > limit {
-			flush()
-		}
-		encodeWrite(&ops, key, x)
-		return err == nil
+		return &ops
 	})
-	flush()
 	if err == nil {
-		w := effects.NewWriter(nil, xid)
-		if err = t.encodeRest(w); err == nil {
-			w.UseStaged(chunk)
-			t.encodeDrops(w)
-			return w.Bytes(), nil
-		}
+		flush()
 	}
-	t.dropStaged(xid)
-	return nil, err
+	if err != nil {
+		t.dropStaged(xid)
+		return nil, err
+	}
+	w := effects.NewWriter(nil, xid)
+	w.UseStaged(chunk)
+	t.encodeDrops(w)
+	return w.Bytes(), nil
 }
 
 // dropStaged removes the chunks of a transaction that failed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	randv2 "math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -239,11 +240,15 @@ func TestLargeTransaction(t *testing.T) {
 	if n := len(l.Entries()); n < 10 {
 		t.Fatalf("%d entries", n)
 	}
-	for _, e := range l.Entries() {
-		if len(e.Payload) > 4200 {
-			t.Fatalf("entry of %d bytes", len(e.Payload))
+	small := func() {
+		t.Helper()
+		for _, e := range l.Entries()[1:] {
+			if len(e.Payload) > 4200 {
+				t.Fatalf("entry of %d bytes", len(e.Payload))
+			}
 		}
 	}
+	small()
 	if n := len(rows(t, openView(t, s), engine.ScanSpec{Rel: r})); n != 500 {
 		t.Fatalf("%d rows", n)
 	}
@@ -257,6 +262,23 @@ func TestLargeTransaction(t *testing.T) {
 		}
 	}
 	noStaged()
+
+	// A value larger than a chunk goes in parts.
+	tx0 := begin(t, s)
+	long := strings.Repeat("0123456789", 3000)
+	insert(t, tx0, r, sqltypes.Int(-1), sqltypes.Text(long))
+	commit(t, tx0)
+	expect(t, rows(t, openView(t, s), engine.ScanSpec{Rel: r, RowHint: 1, Spans: []engine.Span{{Hi: ints(0)}}}), "-1 "+long)
+	small()
+	tx0 = begin(t, s)
+	ref, row, _, err := scanOne(tx0, r, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx0.Delete(context.Background(), &engine.WriteTarget{Rel: r}, ref, row); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, tx0)
 
 	// Over the maximum: 54000 before anything enters the log.
 	before := len(l.Entries())

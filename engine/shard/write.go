@@ -25,8 +25,7 @@ func (t *Txn) put(key string, val []byte) uint32 {
 // room refuses a transaction that has grown past the maximum.
 func (t *Txn) room() error {
 	if t.writes.Bytes() > t.s.opts.MaxTxnBytes {
-		return pgerror.New(pgerror.ProgramLimitExceeded, "transaction exceeds the maximum of %d bytes of changes", t.s.opts.MaxTxnBytes).
-			WithHint("Split the work into several transactions.")
+		return errTooLarge(t.s.opts.MaxTxnBytes)
 	}
 	return nil
 }
