@@ -32,28 +32,37 @@ func (x *Execution) buildInsert(p *planner.Insert) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
+	o, err := x.newInsert(m, p)
+	if err != nil {
+		return built{}, err
+	}
+	m.batch, m.run = o.values, o.insert
+	return m.built(), nil
+}
+
+func (x *Execution) newInsert(m *modifyOp, p *planner.Insert) (*insertOp, error) {
 	n := len(p.Target.Rel.Columns)
 	o := &insertOp{modifyOp: m, p: p, row: make([]sqltypes.Datum, n), conflict: p.OnConflict}
+	var err error
 	if o.progs, err = x.compileAll(p.Row); err != nil {
-		return built{}, err
+		return nil, err
 	}
 	o.vecs = make([]*expr.Vec, len(o.progs))
 	if c := p.OnConflict; c != nil {
 		if o.set, err = x.compileAll(c.Set); err != nil {
-			return built{}, err
+			return nil, err
 		}
 		if o.where, err = x.compile(c.Where); err != nil {
-			return built{}, err
+			return nil, err
 		}
 		o.both, o.updated = make([]sqltypes.Datum, 2*n), make([]sqltypes.Datum, n)
 		for _, ix := range c.Arbiters {
 			if ix.Deferrable {
-				return built{}, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+				return nil, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
 			}
 		}
 	}
-	m.batch, m.run = o.values, o.insert
-	return m.built(), nil
+	return o, nil
 }
 
 // values evaluates the new rows of a batch, column by column.
@@ -79,6 +88,11 @@ func (o *insertOp) insert(_ *batch, at int, _ []sqltypes.Datum) error {
 			o.row[i] = sqltypes.Null
 		}
 	}
+	return o.insertRow()
+}
+
+// insertRow writes o.row.
+func (o *insertOp) insertRow() error {
 	if err := o.w.prepare(o.row); err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
+	if c.slot < 0 {
+		return built{}, errNoRefs
+	}
 	o := &mergeOp{changeOp: c}
 	for i := range p.Actions {
 		a := mergeAction{MergeAction: &p.Actions[i]}

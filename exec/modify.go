@@ -23,6 +23,7 @@ type modifyOp struct {
 	retKinds  []sqltypes.Kind
 	retRow    []sqltypes.Datum
 	returned  *store
+	yielded   bool
 	mem       budget
 	ran       bool
 	at        int
@@ -38,7 +39,16 @@ func (x *Execution) newModify(n planner.Node, t *planner.Target, input planner.N
 	if err != nil {
 		return nil, err
 	}
-	o := &modifyOp{x: x, in: in, root: n == x.plan.Root, mem: budget{x: x}, row: make([]sqltypes.Datum, len(in.kinds))}
+	if est := input.Est(); est != nil && est.Rows > 50000 {
+		x.txn.BulkLoad()
+	}
+	return x.modifyOver(in, n == x.plan.Root, t, returning)
+}
+
+// modifyOver makes the operator over an input that is already there.
+func (x *Execution) modifyOver(in built, root bool, t *planner.Target, returning []expr.Expr) (*modifyOp, error) {
+	o := &modifyOp{x: x, in: in, root: root, mem: budget{x: x}, row: make([]sqltypes.Datum, len(in.kinds))}
+	var err error
 	if o.w, err = x.newTableWriter(t); err != nil {
 		return nil, err
 	}
@@ -47,9 +57,6 @@ func (x *Execution) newModify(n planner.Node, t *planner.Target, input planner.N
 	}
 	o.retKinds = x.exprKinds(returning)
 	o.retRow = make([]sqltypes.Datum, len(returning))
-	if est := input.Est(); est != nil && est.Rows > 50000 {
-		x.txn.BulkLoad()
-	}
 	return o, nil
 }
 
@@ -134,6 +141,10 @@ func (o *modifyOp) yield(row []sqltypes.Datum) error {
 			return err
 		}
 		o.retRow[i] = d
+	}
+	if o.returned == nil { // a point plan takes the row from retRow
+		o.yielded = true
+		return nil
 	}
 	return o.mem.grow(o.returned.appendRow(o.retRow))
 }

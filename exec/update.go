@@ -22,9 +22,6 @@ func (x *Execution) newChange(m *modifyOp, slot int, oldCols []int, recheck expr
 	n := len(m.w.rel.Columns)
 	o := &changeOp{modifyOp: m, slot: m.in.slot(slot), oldCols: oldCols,
 		old: make([]sqltypes.Datum, n), new: make([]sqltypes.Datum, n), ret: make([]sqltypes.Datum, n+len(m.in.kinds))}
-	if o.slot < 0 {
-		return nil, errNoRefs
-	}
 	var err error
 	o.recheck, err = x.compile(recheck)
 	return o, err
@@ -95,6 +92,9 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
+	if c.slot < 0 {
+		return built{}, errNoRefs
+	}
 	o := &updateOp{changeOp: c}
 	if o.set, err = x.compileAll(p.Set); err != nil {
 		return built{}, err
@@ -108,6 +108,11 @@ func (o *updateOp) update(b *batch, at int, row []sqltypes.Datum) error {
 	if !ok {
 		return nil
 	}
+	return o.updateRow(ref, row)
+}
+
+// updateRow updates the row of an input row.
+func (o *updateOp) updateRow(ref engine.RowRef, row []sqltypes.Datum) error {
 	o.oldRow(row)
 	if err := o.assign(row); err != nil {
 		return err
@@ -122,6 +127,11 @@ func (o *updateOp) update(b *batch, at int, row []sqltypes.Datum) error {
 			return err
 		}
 	}
+	return o.writeNew(ref, row)
+}
+
+// writeNew writes the new row over the locked old one.
+func (o *updateOp) writeNew(ref engine.RowRef, row []sqltypes.Datum) error {
 	if err := o.w.prepare(o.new); err != nil {
 		return err
 	}
@@ -164,6 +174,9 @@ func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
+	if c.slot < 0 {
+		return built{}, errNoRefs
+	}
 	o := &deleteOp{c}
 	m.run = o.delete
 	return m.built(), nil
@@ -174,11 +187,20 @@ func (o *deleteOp) delete(b *batch, at int, row []sqltypes.Datum) error {
 	if !ok {
 		return nil
 	}
+	return o.deleteRow(ref, row)
+}
+
+func (o *deleteOp) deleteRow(ref engine.RowRef, row []sqltypes.Datum) error {
 	o.oldRow(row)
 	ok, err := o.lockOld(&ref, engine.LockUpdate, row)
 	if err != nil || !ok {
 		return err
 	}
+	return o.writeGone(ref, row)
+}
+
+// writeGone deletes the locked old row.
+func (o *deleteOp) writeGone(ref engine.RowRef, row []sqltypes.Datum) error {
 	if err := o.w.delete(ref, o.old); err != nil {
 		return err
 	}

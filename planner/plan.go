@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"sync"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine"
@@ -60,6 +62,8 @@ type Plan struct {
 	// index, a partial index, a column of skewed values): worth planning again with
 	// Context.ParamValues, at least the first few times.
 	ParamsMatter bool
+	// Catalog is the catalogue the plan was made with; point plans need it.
+	Catalog *catalog.Catalog
 }
 
 type RelationLock struct {
@@ -515,6 +519,8 @@ type PointPlan struct {
 	Filter expr.Expr
 	// OutIsAttrs: Out is exactly the fetched attributes in order.
 	OutIsAttrs bool
+	// Prepared keeps what executors made of the plan, for the next execution.
+	Prepared sync.Pool
 }
 
 // Statement is one parsed, classified statement.
