@@ -79,6 +79,9 @@ type Execution struct {
 // Start prepares an execution. The caller has locked the plan's relations and
 // keeps txn or view open until Close.
 func Start(ctx context.Context, rt *Runtime, plan *planner.Plan, args Args) (*Execution, error) {
+	if CanPoint(plan) && !args.Instrument && (plan.Point.Kind == 's' || args.Txn != nil) {
+		return startPoint(ctx, rt, plan, args), nil
+	}
 	x := newExecution(ctx, rt, plan, args)
 	root, err := x.build(plan.Root, nil)
 	if err != nil {

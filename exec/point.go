@@ -313,3 +313,56 @@ func (p *pointPlan) passes() (bool, error) {
 	d, err := p.filter.Row(p.in, &p.x.params, p.x.env)
 	return d.True(), err
 }
+
+// startPoint is Start for a point plan.
+func startPoint(ctx context.Context, rt *Runtime, plan *planner.Plan, args Args) *Execution {
+	x := &Execution{ctx: ctx, rt: rt, plan: plan, txn: args.Txn, view: args.View, env: args.Env, args: args, types: plan.Catalog.Type}
+	if x.view == nil {
+		x.view = args.Txn
+	}
+	x.root, x.dml = &pointOp{x: x}, plan.Point.Kind != 's'
+	return x
+}
+
+// pointOp is a whole point plan as an operator.
+type pointOp struct {
+	x    *Execution
+	done bool
+	out  *batch
+	row  []sqltypes.Datum
+}
+
+func (o *pointOp) open() error { o.done = false; return nil }
+func (o *pointOp) close()      {}
+
+func (o *pointOp) next() (*batch, error) {
+	if o.done {
+		return nil, nil
+	}
+	o.done = true
+	x := o.x
+	if err := x.cancelled(); err != nil {
+		return nil, err
+	}
+	o.row = make([]sqltypes.Datum, len(x.plan.Columns))
+	var found bool
+	var err error
+	if x.plan.Point.Kind == 's' {
+		found, err = PointSelectView(x.ctx, x.view, x.plan, x.env, x.args.Params, o.row)
+	} else {
+		x.affected, found, err = PointWrite(x.ctx, x.rt, x.plan, x.args, o.row)
+	}
+	if err != nil || !found {
+		return nil, err
+	}
+	o.out = &batch{}
+	for i, c := range x.plan.Columns {
+		v := &expr.Vec{}
+		v.Reset(x.kind(c.Type))
+		v.Ensure(1)
+		v.Set(0, o.row[i])
+		o.out.Cols = append(o.out.Cols, v)
+	}
+	o.out.N = 1
+	return o.out, nil
+}

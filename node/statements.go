@@ -68,11 +68,7 @@ func compile(pc *planner.Context, node *pg.Node) (*planner.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := opt.Optimize(pc, q, params)
-	if err == nil {
-		plan.Point = nil
-	}
-	return plan, err
+	return opt.Optimize(pc, q, params)
 }
 
 // executor is session.Executor over package exec.
@@ -93,7 +89,10 @@ func execArgs(run *session.Run, params []sqltypes.Datum) exec.Args {
 }
 
 func (e executor) Point(ctx context.Context, eng engine.Engine, plan *planner.Plan, env *sqltypes.Env, args, out []sqltypes.Datum) (found, stale bool, err error) {
-	return false, true, nil
+	if !exec.CanPoint(plan) {
+		return false, true, nil
+	}
+	return exec.PointSelect(ctx, eng, plan, env, args, out)
 }
 
 var _ session.Execution = (*exec.Execution)(nil)

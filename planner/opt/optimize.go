@@ -39,7 +39,7 @@ func Optimize(ctx *planner.Context, q *planner.Query, params []sqltypes.OID) (*p
 		pl.Class = planner.ClassWrite
 	}
 	if ctx.Catalog != nil {
-		pl.CatalogVersion = ctx.Catalog.Version
+		pl.Catalog, pl.CatalogVersion = ctx.Catalog, ctx.Catalog.Version
 	}
 	p.setRelations()
 	if len(pl.Inits) == 0 && len(pl.CTEs) == 0 && len(pl.SubPlans) == 0 {
