@@ -231,8 +231,10 @@ func (h *Host) serve(ctx context.Context, c transport.Call) (any, error) {
 	switch c.Op {
 	case opReadIndex:
 		return g.serveReadIndex(ctx, c.From, c.Body)
-	case opAddLearner, opChange, opTransfer:
+	case opAddLearner, opChange, opTransfer, opJoin:
 		return g.serveAdmin(ctx, c)
+	case opJoinVia:
+		return g.serveJoin(ctx, c)
 	case opMetrics:
 		return g.Metrics(), nil
 	}

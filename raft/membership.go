@@ -87,6 +87,21 @@ func (g *Group) AddLearner(ctx context.Context, id, addr string) (commitlog.Posi
 	return g.administer(ctx, opAddLearner, adminCall{ID: id, Addr: addr})
 }
 
+// Join asks the member of a group at addr to add this node, which hosts the group
+// already: as a learner, and when it has caught up, as a voter. It can be called
+// again, also by a node that is a member and has a new address. What joins is
+// who the handshake says: with a join secret, only a node that knows it.
+func (h *Host) Join(ctx context.Context, group uint32, addr string) (commitlog.Position, error) {
+	ctx, cancel := patient(ctx)
+	defer cancel()
+	var out adminReply
+	err := h.control.Call(ctx, "", addr, opJoinVia, group, adminCall{Addr: h.Addr()}, &out)
+	if err != nil {
+		return out.Position, fmt.Errorf("joining group %d through %s: %w", group, addr, err)
+	}
+	return out.Position, nil
+}
+
 // ChangeMembership makes ids the voters of the group, one step at a time: first
 // it promotes learners (when they have caught up), then it removes voters that
 // are not in ids; other learners stay. It refuses an empty set and members that
@@ -109,8 +124,19 @@ func (g *Group) TransferLeadership(ctx context.Context, id string) error {
 	return err
 }
 
+// patient gives a membership call, which may have to wait for a large checkpoint
+// to be sent, an hour if its context has no deadline.
+func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Hour)
+}
+
 // administer runs op here if this node leads, else on the leader.
 func (g *Group) administer(ctx context.Context, op string, q adminCall) (commitlog.Position, error) {
+	ctx, cancel := patient(ctx)
+	defer cancel()
 	for {
 		l := g.lead.get()
 		changed := g.lead.next()
@@ -170,6 +196,19 @@ const (
 	codeUnknownMember = "unknown_member"
 )
 
+// serveJoin runs Join for the caller, wherever leadership is.
+func (g *Group) serveJoin(ctx context.Context, c transport.Call) (any, error) {
+	var q adminCall
+	if err := json.Unmarshal(c.Body, &q); err != nil {
+		return nil, err
+	}
+	if n, err := strconv.ParseUint(c.From, 10, 64); err != nil || n == 0 || q.Addr == "" {
+		return nil, fmt.Errorf("node %q at %q cannot join", c.From, q.Addr)
+	}
+	pos, err := g.administer(ctx, opJoin, adminCall{ID: c.From, Addr: q.Addr})
+	return adminReply{Position: pos}, err
+}
+
 // serveAdmin runs a forwarded call if this node leads.
 func (g *Group) serveAdmin(ctx context.Context, c transport.Call) (any, error) {
 	var q adminCall
@@ -203,6 +242,11 @@ func (g *Group) execute(ctx context.Context, op string, q adminCall) (pos commit
 	switch op {
 	case opAddLearner:
 		pos, err = g.addLearner(ctx, q.ID, q.Addr)
+		return pos, "", err
+	case opJoin:
+		if pos, err = g.addLearner(ctx, q.ID, q.Addr); err == nil {
+			pos, err = g.promote(ctx, q.ID)
+		}
 		return pos, "", err
 	case opChange:
 		return g.changeMembership(ctx, q.IDs)
@@ -290,15 +334,8 @@ func (g *Group) changeMembership(ctx context.Context, ids []string) (pos commitl
 	}
 	pos.Index = g.raft.GetConfiguration().Index()
 	for _, id := range slices.Sorted(mapKeys(want)) {
-		s, _ := g.member(id)
-		if s.Suffrage == hraft.Voter {
-			continue
-		}
-		if err := g.caughtUp(ctx, id); err != nil {
+		if pos, err = g.promote(ctx, id); err != nil {
 			return pos, "", err
-		}
-		if pos, err = g.step(ctx, g.raft.AddVoter(s.ID, s.Address, 0, g.stepTimeout())); err != nil {
-			return pos, "", fmt.Errorf("promoting node %s: %w", id, err)
 		}
 	}
 	for _, s := range g.servers() {
@@ -317,6 +354,25 @@ func (g *Group) changeMembership(ctx context.Context, ids []string) (pos commitl
 		return pos, "", fmt.Errorf("handing leadership over before leaving: %w", err)
 	}
 	return pos, heir, nil
+}
+
+// promote makes a member who has caught up a voter.
+func (g *Group) promote(ctx context.Context, id string) (pos commitlog.Position, err error) {
+	s, ok := g.member(id)
+	if !ok {
+		return pos, fmt.Errorf("%w: node %s is neither voter nor learner", ErrUnknownMember, id)
+	}
+	if s.Suffrage == hraft.Voter {
+		pos.Index = g.raft.GetConfiguration().Index()
+		return pos, nil
+	}
+	if err := g.caughtUp(ctx, id); err != nil {
+		return pos, err
+	}
+	if pos, err = g.step(ctx, g.raft.AddVoter(s.ID, s.Address, 0, g.stepTimeout())); err != nil {
+		return pos, fmt.Errorf("promoting node %s: %w", id, err)
+	}
+	return pos, nil
 }
 
 func mapKeys(m map[string]bool) func(func(string) bool) {

@@ -223,3 +223,38 @@ func TestFollowerAway(t *testing.T) {
 		})
 	}
 }
+
+// TestJoin: empty nodes add themselves, at the same time, through any member.
+func TestJoin(t *testing.T) {
+	c := newCluster(t, 2, clusterOptions{secret: "s"})
+	l := c.load(2)
+	l.more(20)
+	errs := make(chan error)
+	for i, id := range []string{"3", "4", "5"} {
+		n, via := c.add(id), c.nodes[ids(1, 2)[i%2]].addr
+		go func() {
+			_, err := n.host.Join(c.ctx, 0, via)
+			errs <- err
+		}()
+	}
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	c.eventually("five voters", func() bool {
+		n := 0
+		for _, m := range c.leader().group.Metrics().Members {
+			if m.Voter {
+				n++
+			}
+		}
+		return n == 5
+	})
+	if _, err := c.nodes["5"].host.Join(c.ctx, 0, c.nodes["1"].addr); err != nil {
+		t.Errorf("joining again: %v", err)
+	}
+	l.more(20)
+	l.finish()
+	l.verify(c.converge())
+}

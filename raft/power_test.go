@@ -2,6 +2,7 @@ package raft_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -83,4 +84,13 @@ func TestPowerLossOfOne(t *testing.T) {
 	}
 	l.finish()
 	l.verify(c.converge())
+	restored := 0
+	for _, n := range c.nodes {
+		if strings.HasPrefix(n.state.(*pebbleState).name, "restored") {
+			restored++
+		}
+	}
+	if restored == 0 {
+		t.Error("no node ever needed a checkpoint")
+	}
 }

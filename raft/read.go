@@ -135,6 +135,8 @@ const (
 	opChange     = "change_membership"
 	opTransfer   = "transfer_leadership"
 	opMetrics    = "metrics"
+	opJoin       = "join"     // add a learner and make it a voter; on the leader
+	opJoinVia    = "join_via" // the same, on any member
 )
 
 type readIndexReply struct {

@@ -106,7 +106,7 @@ func (c *Control) serve(peer string, conn net.Conn) {
 		if call.To != "" && call.To != c.self {
 			out.Err = &RemoteError{Code: "wrong_node", Text: fmt.Sprintf("this is node %s, not %s", c.self, call.To)}
 		} else {
-			wait := min(max(call.Wait, time.Millisecond), 10*time.Minute)
+			wait := min(max(call.Wait, time.Millisecond), time.Hour)
 			ctx, cancel := context.WithTimeout(c.ctx, wait)
 			body, err := c.handle(ctx, call)
 			cancel()

@@ -339,7 +339,6 @@ func (t *Transport) Nudge(id hraft.ServerID, addr hraft.ServerAddress, term, ind
 	q := &hraft.AppendEntriesRequest{
 		RPCHeader:         h,
 		Term:              term,
-		Leader:            h.Addr,
 		PrevLogEntry:      index,
 		PrevLogTerm:       entryTerm,
 		LeaderCommitIndex: index,
