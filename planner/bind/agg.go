@@ -124,11 +124,11 @@ func (s *scope) aggregate(a *expr.Agg, fc *pg.FuncCall, args []expr.Expr, nodes 
 		p = p.parent
 	}
 	p.hasAggs = true
-	if !p.kind.allowsAggs() {
-		b.fail(loc, pgerror.GroupingError, "aggregate functions are not allowed in %s", p.kind.place())
-	}
 	if p.kind == kindFromSubselect {
 		b.fail(loc, pgerror.GroupingError, "aggregate functions are not allowed in FROM clause of their own query level")
+	}
+	if !p.kind.allowsAggs() {
+		b.fail(loc, pgerror.GroupingError, "aggregate functions are not allowed in %s", p.kind.place())
 	}
 	return a
 }

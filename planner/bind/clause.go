@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"reflect"
-
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/expr"
@@ -10,29 +8,6 @@ import (
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
-
-// equalExpr compares bound expressions structurally.
-func equalExpr(a, b expr.Expr) bool {
-	if a == b {
-		return true
-	}
-	va, ok := a.(*planner.Var)
-	vb, ok2 := b.(*planner.Var)
-	if ok || ok2 {
-		return ok && ok2 && va.Rel == vb.Rel && va.Col == vb.Col && va.Level == vb.Level
-	}
-	if reflect.TypeOf(a) != reflect.TypeOf(b) || a.Type() != b.Type() {
-		return false
-	}
-	switch x := a.(type) {
-	case *expr.Const:
-		y := b.(*expr.Const)
-		return x.Val == y.Val
-	case *expr.Param:
-		return x.N == b.(*expr.Param).N
-	}
-	return reflect.DeepEqual(a, b)
-}
 
 // stripImplicit removes implicit coercions from the top of an expression.
 func stripImplicit(e expr.Expr) expr.Expr {

@@ -277,6 +277,13 @@ func (s *scope) coerceLiteral(c *expr.Const, dst sqltypes.OID, typmod int32, ctx
 		if c := s.litLoc(c); c >= 0 {
 			loc = c
 		}
+		if oid, ok := s.regLiteral(base, c.Val.S, loc); ok {
+			out.Val = sqltypes.Int(int64(oid))
+			if base != dst {
+				return s.toDomain(out, dst, inMod, ctx, loc)
+			}
+			return out
+		}
 		d, err := t.In(b.env, c.Val.S, constMod)
 		b.check(err, loc)
 		out.Val = d

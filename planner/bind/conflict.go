@@ -21,10 +21,10 @@ func (s *scope) onConflict(t *dmlTarget, x *pg.OnConflictClause) {
 		panic(b.errAt(x.Location, pgerror.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
 			WithHint("For example, ON CONFLICT (column_name)."))
 	}
-	if x.Infer != nil {
-		c.Arbiters = s.arbiters(t, x.Infer)
-	}
 	if !c.DoUpdate {
+		if x.Infer != nil {
+			c.Arbiters = s.arbiters(t, x.Infer)
+		}
 		return
 	}
 	r := &planner.RTE{Kind: planner.RTERelation, Rel: t.base, Alias: "excluded"}
@@ -32,6 +32,7 @@ func (s *scope) onConflict(t *dmlTarget, x *pg.OnConflictClause) {
 	it := s.addRTE(r)
 	c.Excluded = it.rel
 	it.aliased = true
+	s.excluded = it
 	if t.item.cols != nil {
 		it.cols = append([]nsCol(nil), t.item.cols...)
 		for i := range it.cols {
@@ -45,6 +46,7 @@ func (s *scope) onConflict(t *dmlTarget, x *pg.OnConflictClause) {
 			})
 		}
 	}
+	c.Arbiters = s.arbiters(t, x.Infer)
 	s.ns = []*nsItem{t.item, it}
 	cmd := q.Command
 	q.Command = planner.CmdUpdate
@@ -75,10 +77,10 @@ func (s *scope) arbiters(t *dmlTarget, x *pg.InferClause) []*catalog.Index {
 	s.ns = []*nsItem{t.item}
 	for _, n := range x.IndexElems {
 		ie := n.GetIndexElem()
-		if ie.Ordering != pg.SortByDir_SORTBY_DEFAULT {
+		if ie.Ordering != pg.SortByDir_SORTBY_DEFAULT && ie.Ordering != 0 {
 			b.fail(x.Location, pgerror.InvalidColumnReference, "ASC/DESC is not allowed in ON CONFLICT clause")
 		}
-		if ie.NullsOrdering != pg.SortByNulls_SORTBY_NULLS_DEFAULT {
+		if ie.NullsOrdering != pg.SortByNulls_SORTBY_NULLS_DEFAULT && ie.NullsOrdering != 0 {
 			b.fail(x.Location, pgerror.InvalidColumnReference, "NULLS FIRST/LAST is not allowed in ON CONFLICT clause")
 		}
 		var e expr.Expr

@@ -30,6 +30,9 @@ func (s *scope) withClause(w *pg.WithClause) {
 				b.fail(c.Location, pgerror.DuplicateAlias, `WITH query name "%s" specified more than once`, c.Ctename)
 			}
 		}
+		if c.Ctequery.GetMergeStmt() != nil {
+			b.fail(c.Location, pgerror.FeatureNotSupported, "MERGE not supported in WITH query")
+		}
 		if c.Ctequery.GetSelectStmt() == nil {
 			// A data-modifying query belongs to the statement's top level.
 			if s.parent != nil {
@@ -249,7 +252,9 @@ func (w *recursionWalker) selectStmt(x *pg.SelectStmt) {
 	w.bad(selectNode(c), "a subquery")
 	if x.WithClause != nil {
 		for _, n := range x.WithClause.Ctes {
-			w.bad(n, "a subquery")
+			if sel := n.GetCommonTableExpr().GetCtequery().GetSelectStmt(); sel != nil {
+				w.selectStmt(sel)
+			}
 		}
 	}
 }

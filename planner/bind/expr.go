@@ -230,7 +230,7 @@ func (s *scope) arrayExpr(x *pg.A_ArrayExpr, arr, elem sqltypes.OID, typmod int3
 		}
 		e := s.expr(n)
 		if !out.Multi {
-			if t := typeOf(e); b.typ(t) != nil && b.typ(t).IsArray {
+			if t := typeOf(e); t != sqltypes.OIDInt2vector && t != sqltypes.OIDOidvector && b.typ(t) != nil && b.typ(t).IsArray {
 				out.Multi = true
 			}
 		}

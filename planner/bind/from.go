@@ -98,10 +98,10 @@ func (s *scope) rangeSubselect(x *pg.RangeSubselect) *nsItem {
 		}
 		panic(b.errAt(loc, pgerror.SyntaxError, "subquery in FROM must have an alias").WithHint("For example, FROM (SELECT ...) [AS] foo."))
 	}
-	old := s.lateral
-	s.lateral = x.Lateral
+	old, kind := s.lateral, s.kind
+	s.lateral, s.kind = x.Lateral, kindFromSubselect
 	q := b.statement(s, x.Subquery, true)
-	s.lateral = old
+	s.lateral, s.kind = old, kind
 	if q.Command != planner.CmdSelect {
 		b.fail(-1, pgerror.SyntaxError, "unexpected non-SELECT command in subquery in FROM")
 	}

@@ -125,7 +125,7 @@ func (s *scope) callOrColumn(fc *pg.FuncCall, name []*pg.Node, args []expr.Expr,
 		declared = append(declared[:0], p.ArgTypes...)
 	}
 	ret := p.RetType
-	s.atLoc(loc, func() { ret = b.resolveGeneric(types, declared, ret) })
+	ret = b.resolveGeneric(types, declared, ret)
 	args = s.coerceArgs(args, declared, loc)
 	variadicArray := variadic
 	if c.variadic > 0 && p.Variadic != sqltypes.OIDAny {

@@ -60,13 +60,7 @@ func (b *binder) candidates(name []*pg.Node, nargs int, names []string, expandVa
 			}
 		}
 	}
-	kept := out[:0]
-	for _, c := range out {
-		if !c.hidden {
-			kept = append(kept, c)
-		}
-	}
-	return kept
+	return out
 }
 
 // pathPos is a schema's place in the search path, -1 when it is not in it.
@@ -203,13 +197,10 @@ func mergeCandidate(list []*candidate, c *candidate) []*candidate {
 		case o.variadic > 0 && c.variadic == 0:
 			list[i] = c
 			return list
-		case o.defaults == 0 && c.defaults > 0:
-			return list
-		case o.defaults > 0 && c.defaults == 0:
-			list[i] = c
-			return list
 		}
-		// Truly ambiguous: both stay, and the choice between them fails.
+		// Neither is better: choosing this candidate is an error.
+		o.ambiguous = true
+		return list
 	}
 	return append(list, c)
 }
@@ -253,9 +244,14 @@ func (b *binder) userProc(f *catalog.Function) *sqltypes.Proc {
 			p.ArgTypes = append(p.ArgTypes, a.OID)
 		case 'v':
 			p.ArgTypes = append(p.ArgTypes, a.OID)
-			if a.OID == sqltypes.OIDAny {
+			switch a.OID {
+			case sqltypes.OIDAny:
 				p.Variadic = a.OID
-			} else {
+			case sqltypes.OIDAnyarray:
+				p.Variadic = sqltypes.OIDAnyelement
+			case sqltypes.OIDAnycompatiblearray:
+				p.Variadic = sqltypes.OIDAnycompatible
+			default:
 				p.Variadic = b.elemType(a.OID)
 			}
 		}
@@ -319,6 +315,9 @@ func (b *binder) funcDetail(name []*pg.Node, args []sqltypes.OID, firstArg argIn
 	if best == nil {
 		return funcNotFound, nil
 	}
+	if best.ambiguous {
+		return funcMultiple, nil
+	}
 	switch best.proc.Kind {
 	case 'a':
 		return funcAggregate, best
@@ -345,7 +344,7 @@ func (b *binder) castFunction(name []*pg.Node, src sqltypes.OID, arg argInfo) sq
 			t = b.typeInSchema(ns, strOf(name[1]))
 		}
 	}
-	if t == nil || t.TypType == 'p' || t.IsArray && strings.HasPrefix(t.Name, "_") && false {
+	if t == nil || t.TypType == 'p' {
 		return 0
 	}
 	if isUnknown(src) && arg.unknownConst {

@@ -87,6 +87,9 @@ func (s *scope) insertColumns(t *dmlTarget, list []*pg.Node) []*insertCol {
 	part := map[string]bool{}
 	for _, n := range list {
 		rt := n.GetResTarget()
+		if _, ok := systemColumns[rt.Name]; ok {
+			s.b.fail(rt.Location, pgerror.UndefinedColumn, `column "%s" of relation "%s" does not exist`, rt.Name, t.named.Name)
+		}
 		named, base := s.targetColumn(t, rt.Name, rt.Location)
 		if len(rt.Indirection) == 0 {
 			if whole[rt.Name] || part[rt.Name] {

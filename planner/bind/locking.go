@@ -49,7 +49,7 @@ func (s *scope) lockingClause(lc *pg.LockingClause, pushed bool) {
 		}
 		found := false
 		for _, it := range s.all {
-			if it.alias != rv.Relname || it.usingOf {
+			if it.alias != rv.Relname {
 				continue
 			}
 			found = true

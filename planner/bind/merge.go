@@ -35,10 +35,11 @@ func (s *scope) mergeStmt(x *pg.MergeStmt) *planner.Query {
 		}
 		insert = insert || !w.Matched && w.CommandType == pg.CmdType_CMD_INSERT
 	}
-	t := s.openTarget(x.Relation, 'w')
-	if t.named.Kind != catalog.KindTable {
-		panic(pgerror.New(pgerror.FeatureNotSupported, `cannot execute MERGE on relation "%s"`, t.named.Name))
+	if rel, _ := b.findRelation(x.Relation); rel != nil && rel.Kind != catalog.KindTable {
+		what := map[catalog.RelKind]string{catalog.KindView: "views", catalog.KindMatView: "materialized views", catalog.KindSequence: "sequences", catalog.KindComposite: "composite types"}[rel.Kind]
+		panic(b.errAt(-1, pgerror.FeatureNotSupported, `cannot execute MERGE on relation "%s"`, rel.Name).WithDetail("This operation is not supported for %s.", what))
 	}
+	t := s.openTarget(x.Relation, 'w')
 	srcItem, src, ns := s.fromItem(x.SourceRelation)
 	if src.alias != "" && src.alias == t.item.alias {
 		panic(b.errAt(-1, pgerror.DuplicateAlias, `name "%s" specified more than once`, src.alias).

@@ -148,26 +148,13 @@ func (s *scope) opCall(op *sqltypes.Operator, args []expr.Expr, loc int32, lastS
 	if op.Proc == nil {
 		b.fail(loc, pgerror.UndefinedFunction, "operator is only a shell: %s", op.Name)
 	}
-	s.atLoc(loc, func() { ret = b.resolveGeneric(actual, declared, ret) })
+	ret = b.resolveGeneric(actual, declared, ret)
 	c := &expr.Call{T: tt(b.columnType(ret)), Proc: op.Proc, Op: op.Name, Args: s.coerceArgs(args, declared, loc)}
 	s.setCollation(c, c.Args, loc)
 	if op.Proc.RetSet {
 		s.checkSRF(c, lastSRF, loc)
 	}
 	return c
-}
-
-// atLoc gives errors without a position one.
-func (s *scope) atLoc(loc int32, f func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			if e, ok := r.(*pgerror.Error); ok && e.Position == 0 {
-				panic(e.At(s.b.position(loc)))
-			}
-			panic(r)
-		}
-	}()
-	f()
 }
 
 // coerceArgs is make_fn_arguments.
@@ -215,7 +202,7 @@ func (s *scope) scalarArrayOp(names []*pg.Node, all bool, l, r expr.Expr, loc in
 	actual := []sqltypes.OID{lt, rt}
 	declared := []sqltypes.OID{op.Left, op.Right}
 	ret := op.Result
-	s.atLoc(loc, func() { ret = b.resolveGeneric(actual, declared, ret) })
+	ret = b.resolveGeneric(actual, declared, ret)
 	if ret != sqltypes.OIDBool {
 		b.fail(loc, pgerror.WrongObjectType, "op ANY/ALL (array) requires operator to yield boolean")
 	}

@@ -209,7 +209,7 @@ func describe(ctx *planner.Context, q *planner.Query, params []sqltypes.OID) str
 		}
 		fmt.Fprintf(&b, " %s:%s", t.Name, name(ct.OID, ct.TypMod))
 		if t.TableOID != 0 {
-			fmt.Fprintf(&b, "@%d", t.Attr)
+			fmt.Fprintf(&b, "@%d", uint16(t.Attr))
 		}
 	}
 	return b.String()

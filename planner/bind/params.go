@@ -38,7 +38,12 @@ func (s *scope) paramRef(p *pg.ParamRef) expr.Expr {
 	if pt.oid == 0 {
 		pt.oid = oidUnknown
 	}
-	e := &expr.Param{T: tt(b.columnType(pt.oid)), N: n}
+	base, mod := b.baseTypeMod(pt.oid, noTypMod)
+	e := &expr.Param{T: tt(b.columnType(base)), N: n}
+	if base != pt.oid {
+		// A domain's constraints are checked here; the value comes as its base type.
+		return s.toDomain(e, pt.oid, mod, implicit, p.Location)
+	}
 	if isUnknown(pt.oid) {
 		pt.nodes = append(pt.nodes, e)
 		if b.paramLocs == nil {
@@ -58,15 +63,14 @@ func (b *binder) coerceParam(p *expr.Param, dst sqltypes.OID, loc int32) expr.Ex
 	}
 	switch {
 	case isUnknown(pt.oid):
-		// A domain's parameter is taken as its base type; the check comes on top.
-		pt.oid = b.baseType(dst)
-	case pt.oid != dst && pt.oid != b.baseType(dst):
+		pt.oid = dst
+	case pt.oid != dst:
 		panic(b.errAt(loc, pgerror.AmbiguousParameter, "inconsistent types deduced for parameter $%d", p.N).
 			WithDetail("%s versus %s", b.typeName(pt.oid), b.typeName(dst)))
 	}
 	for _, n := range pt.nodes {
 		if n == p {
-			n.Typ = b.columnType(pt.oid)
+			n.Typ = b.columnType(b.baseType(pt.oid))
 		}
 	}
 	return p

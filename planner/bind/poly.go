@@ -143,6 +143,14 @@ func (p *polySolver) solve(actual, declared []sqltypes.OID, check bool) bool {
 				continue
 			}
 			a = b.baseType(a)
+			if p.cmulti != 0 && p.cmulti != a {
+				h := p.cmulti
+				bad(func() *pgerror.Error {
+					return pgerror.New(pgerror.DatatypeMismatch, `arguments declared "%s" are not all alike`, "anycompatiblemultirange").
+						WithDetail("%s versus %s", b.typeName(h), b.typeName(a))
+				})
+				continue
+			}
 			p.cmulti = a
 			r := b.rangeOfMulti(a)
 			if r == 0 {

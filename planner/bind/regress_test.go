@@ -197,7 +197,7 @@ func bound(cat *bindtest.Mirrored, sql string) (out string) {
 	for _, c := range bind.OutputColumns(ctx, q) {
 		fmt.Fprintf(&b, " %s:%d:%d", c.Name, c.Type.OID, c.Type.TypMod)
 		if c.TableOID != 0 {
-			fmt.Fprintf(&b, "@%d", c.Attr)
+			fmt.Fprintf(&b, "@%d", uint16(c.Attr))
 		}
 	}
 	return b.String()

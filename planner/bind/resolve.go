@@ -14,7 +14,8 @@ type candidate struct {
 	variadic int   // number of expanded VARIADIC elements, 0: not expanded
 	defaults int   // arguments to be filled in
 	argnums  []int // position of each given argument (named notation); nil: in order
-	hidden   bool
+	// ambiguous: another function fits just as well.
+	ambiguous bool
 }
 
 // matchTypes is func_match_argtypes: candidates whose arguments can be had by

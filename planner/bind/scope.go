@@ -31,6 +31,7 @@ type scope struct {
 	lateral         bool
 	resolveUnknowns bool
 	target          *nsItem // of DML
+	excluded        *nsItem // of ON CONFLICT
 	parentCTE       *cteInfo
 	domainValue     *sqltypes.ColumnType // type of VALUE in a domain's check
 	groupings       []pendingGrouping    // GROUPING() calls of this level
@@ -263,7 +264,7 @@ func (it *nsItem) column(name string, levels int, loc int32) expr.Expr {
 	if found >= 0 {
 		return it.colExpr(found, levels)
 	}
-	return it.systemColumn(name, levels)
+	return it.systemColumn(name, levels, loc)
 }
 
 var systemColumns = map[string]struct {
@@ -274,7 +275,7 @@ var systemColumns = map[string]struct {
 	"xmax": {-4, sqltypes.OIDXid}, "cmax": {-5, sqltypes.OIDCid}, "tableoid": {-6, sqltypes.OIDOid},
 }
 
-func (it *nsItem) systemColumn(name string, levels int) expr.Expr {
+func (it *nsItem) systemColumn(name string, levels int, loc int32) expr.Expr {
 	if it.rel < 0 {
 		return nil
 	}
@@ -283,8 +284,11 @@ func (it *nsItem) systemColumn(name string, levels int) expr.Expr {
 		return nil
 	}
 	sc, ok := systemColumns[name]
-	if !ok {
+	if !ok || it == it.s.excluded {
 		return nil
+	}
+	if it.s.kind == kindMergeWhen && name != "tableoid" {
+		it.s.b.fail(loc, pgerror.InvalidColumnReference, `cannot use system column "%s" in MERGE WHEN condition`, name)
 	}
 	if r.Kind == planner.RTEVirtual {
 		switch name {

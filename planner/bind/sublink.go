@@ -47,7 +47,7 @@ func (s *scope) subLink(x *pg.SubLink) expr.Expr {
 	case pg.SubLinkType_ARRAY_SUBLINK:
 		ct := single()
 		arr := b.arrayType(ct.OID)
-		if t := b.typ(ct.OID); t != nil && t.IsArray {
+		if t := b.typ(ct.OID); arr == 0 && t != nil && t.IsArray {
 			arr = ct.OID // an array of arrays
 		}
 		if arr == 0 {

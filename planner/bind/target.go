@@ -55,14 +55,32 @@ func (s *scope) targetEntry(rt *pg.ResTarget) target {
 // origin of an expression that is a plain column.
 func (s *scope) origin(e expr.Expr) (sqltypes.OID, int16) {
 	v, ok := e.(*planner.Var)
-	if !ok || v.Level != 0 || v.Rel < 0 || v.Rel >= len(s.q.Range) {
+	if !ok {
 		return 0, 0
 	}
-	r := s.q.Range[v.Rel]
+	p := s
+	for i := 0; i < v.Level && p != nil; i++ {
+		p = p.parent
+	}
+	if p == nil || v.Rel < 0 || v.Rel >= len(p.q.Range) {
+		return 0, 0
+	}
+	r := p.q.Range[v.Rel]
+	if t := p.target; t != nil && t.cols != nil && t.rel == v.Rel {
+		// A column seen through a view is the view's.
+		for i, c := range t.cols {
+			if cv, ok := c.e.(*planner.Var); ok && cv.Rel == v.Rel && cv.Col == v.Col {
+				return t.origin(i)
+			}
+		}
+	}
 	if v.Col == -1 && r.Rel != nil {
 		return r.Rel.OID, 0
 	}
 	if v.Col < 0 {
+		if r.Rel != nil {
+			return r.Rel.OID, int16(v.Col + 1)
+		}
 		return 0, 0
 	}
 	if v.Col >= len(r.Cols) {

@@ -140,6 +140,10 @@ func (s *scope) multiAssign(m *pg.MultiAssignRef) (expr.Expr, *pg.Node) {
 	i := int(m.Colno) - 1
 	if r := m.Source.GetRowExpr(); r != nil {
 		if len(r.Args) != int(m.Ncolumns) {
+			// ROW(t.*) may have as many.
+			if all := s.exprListStar(r.Args); len(all) == int(m.Ncolumns) {
+				return all[i], m.Source
+			}
 			b.fail(r.Location, pgerror.SyntaxError, "number of columns does not match number of values")
 		}
 		if r.Args[i].GetSetToDefault() != nil {

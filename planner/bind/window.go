@@ -161,9 +161,9 @@ func (s *scope) frame(def *pg.WindowDef, w *planner.WindowDef, tl *targetBuilder
 		case o&unbPre != 0:
 			return planner.FrameBound{Kind: 'u'}
 		case o&pre != 0:
-			return planner.FrameBound{Kind: 'p', Offset: s.frameOffset(n, kind, construct, w, tl, &f)}
+			return planner.FrameBound{Kind: 'p', Offset: s.frameOffset(n, kind, construct, w, tl, &f, def.Location)}
 		case o&fol != 0:
-			return planner.FrameBound{Kind: 'f', Offset: s.frameOffset(n, kind, construct, w, tl, &f)}
+			return planner.FrameBound{Kind: 'f', Offset: s.frameOffset(n, kind, construct, w, tl, &f, def.Location)}
 		case o&unbFol != 0:
 			return planner.FrameBound{Kind: 'U'}
 		}
@@ -189,7 +189,7 @@ func (s *scope) frame(def *pg.WindowDef, w *planner.WindowDef, tl *targetBuilder
 }
 
 // frameOffset is transformFrameOffset.
-func (s *scope) frameOffset(n *pg.Node, k exprKind, construct string, w *planner.WindowDef, tl *targetBuilder, f *planner.Frame) expr.Expr {
+func (s *scope) frameOffset(n *pg.Node, k exprKind, construct string, w *planner.WindowDef, tl *targetBuilder, f *planner.Frame, loc int32) expr.Expr {
 	b := s.b
 	e := s.exprKindOf(n, k)
 	if k != kindWindowRange {
@@ -198,7 +198,7 @@ func (s *scope) frameOffset(n *pg.Node, k exprKind, construct string, w *planner
 		return e
 	}
 	if len(w.OrderBy) != 1 {
-		b.fail(-1, pgerror.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+		b.fail(loc, pgerror.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 	}
 	ot := b.baseType(typeOf(tl.list[w.OrderBy[0].Target].Expr))
 	class := sqltypes.DefaultOpClass(sqltypes.AMBtree, ot)
@@ -222,9 +222,13 @@ func (s *scope) frameOffset(n *pg.Node, k exprKind, construct string, w *planner
 			}
 		}
 	}
+	colType := ot
+	if class != nil {
+		colType = class.InType
+	}
 	switch {
 	case n1 == 0:
-		panic(b.errAt(exprLoc(n), pgerror.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", b.typeName(ot)))
+		panic(b.errAt(exprLoc(n), pgerror.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", b.typeName(colType)))
 	case n2 == 0 && isUnknownExpr(e):
 		// A literal beside a date or time is an interval.
 		for _, a := range sqltypes.AllAmProcs() {
@@ -233,10 +237,10 @@ func (s *scope) frameOffset(n *pg.Node, k exprKind, construct string, w *planner
 			}
 		}
 	case n2 == 0:
-		panic(b.errAt(exprLoc(n), pgerror.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s", b.typeName(ot), b.typeName(typeOf(e))).
+		panic(b.errAt(exprLoc(n), pgerror.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s", b.typeName(colType), b.typeName(typeOf(e))).
 			WithHint("Cast the offset value to an appropriate type."))
 	case n2 > 1:
-		panic(b.errAt(exprLoc(n), pgerror.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING has multiple interpretations for column type %s and offset type %s", b.typeName(ot), b.typeName(typeOf(e))).
+		panic(b.errAt(exprLoc(n), pgerror.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING has multiple interpretations for column type %s and offset type %s", b.typeName(colType), b.typeName(typeOf(e))).
 			WithHint("Cast the offset value to the exact intended type."))
 	}
 	f.InRange = sqltypes.FamilyProc(class.Family, class.InType, best, 3)
