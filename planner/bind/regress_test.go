@@ -67,8 +67,7 @@ func compareScript(t *testing.T, dsn, file string, classes map[string]int) (n, s
 	_, _ = conn.PgConn().Exec(ctx, "set statement_timeout = '5s'").ReadAll()
 	stmts, err := pgquery.SplitWithScanner(plainSQL(string(raw)), true)
 	if err != nil {
-		fmt.Println(file, err)
-		return
+		stmts = strings.Split(plainSQL(string(raw)), ";\n")
 	}
 	var cat *bindtest.Mirrored
 	for _, sql := range stmts {
@@ -76,7 +75,10 @@ func compareScript(t *testing.T, dsn, file string, classes map[string]int) (n, s
 		if perr == nil && st.Planned {
 			if cat == nil {
 				if cat, err = bindtest.Mirror(ctx, conn); err != nil {
-					// A failed transaction: leave it as it is.
+					// A failed transaction, perhaps: leave it as it is.
+					if !strings.Contains(err.Error(), "25P02") {
+						fmt.Println("mirror:", err)
+					}
 					cat = nil
 				}
 			}

@@ -135,7 +135,7 @@ func (m *mirror) relations() error {
 
 func (m *mirror) columns() error {
 	return m.each(`select attrelid, attnum, attname, atttypid, atttypmod, attcollation, attnotnull, attisdropped, attidentity::text, attgenerated::text,
-		coalesce(pg_get_expr(adbin, adrelid), ''), coalesce(pg_get_serial_sequence(attrelid::regclass::text, attname)::regclass::oid, 0)
+		coalesce(pg_get_expr(adbin, adrelid), ''), coalesce((select objid from pg_depend where classid = 'pg_class'::regclass and refobjid = attrelid and refobjsubid = attnum and deptype in ('a', 'i') limit 1), 0)
 		from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
 		where attnum > 0 and attrelid in (select oid from pg_class where relkind in ('r','v','m','S','c','p','f') and relnamespace <> 99) order by attrelid, attnum`, func(scan func(...any) error) error {
 		var rel uint32
