@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/pgfront/settings"
 	"ostraka/sqltypes"
@@ -179,4 +180,16 @@ func (s *Session) TempSchema() sqltypes.OID { return s.tempOID }
 func (s *Session) SetTempSchema(oid sqltypes.OID) {
 	s.tempOID = oid
 	s.path.valid = false
+}
+
+// SizeView is a state to measure relations in, with the function that releases it.
+func (s *Session) SizeView() (engine.View, func(), error) {
+	if s.tx.txn != nil {
+		return s.tx.txn, func() {}, nil
+	}
+	v, err := s.deps.Engine.View(s.env.Ctx, s.client.Database)
+	if err != nil {
+		return nil, nil, err
+	}
+	return v, v.Close, nil
 }

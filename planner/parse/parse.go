@@ -85,3 +85,15 @@ func Expression(sql string) (*pg.Node, error) {
 	}
 	return sel.TargetList[0].GetResTarget().GetVal(), nil
 }
+
+// TypeName parses a type's name ("numeric(10,2)[]"). Positions are meaningless.
+func TypeName(text string) (*pg.TypeName, error) {
+	n, err := Expression("NULL::" + text)
+	if err != nil {
+		return nil, err
+	}
+	if c := n.GetTypeCast(); c != nil {
+		return c.TypeName, nil
+	}
+	return nil, pgerror.New(pgerror.SyntaxError, "invalid type name \"%s\"", text)
+}
