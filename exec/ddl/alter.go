@@ -229,7 +229,6 @@ func (b *builder) alterAddColumn(cmd *pg.AlterTableCmd) error {
 		return err
 	}
 	col := b.rel.Columns[len(b.rel.Columns)-1]
-	b.rel.Layouts = append(b.rel.Layouts, catalog.Layout{Attrs: liveAttrs(b.rel)})
 	for _, s := range b.serials {
 		if err := b.ownSequence(s); err != nil {
 			return err
@@ -350,7 +349,6 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 		b.run.schema().DropRelation(col.OwnedSequence)
 	}
 	*col = catalog.Column{Num: col.Num, Name: sprintf("........pg.dropped.%d........", col.Num), Dropped: true, Type: col.Type}
-	b.rel.Layouts = append(b.rel.Layouts, catalog.Layout{Attrs: liveAttrs(b.rel)})
 	if wasClustered {
 		// Without its key the rows need hidden row ids.
 		return b.rewrite(old, nil)

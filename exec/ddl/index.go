@@ -207,9 +207,12 @@ func (b *builder) rewrite(old *catalog.Relation, exprs map[int16]string) error {
 		return err
 	}
 	next := copyRelation(b.rel)
-	next.Layouts = []catalog.Layout{{Attrs: liveAttrs(b.rel)}}
 	for _, c := range next.Columns {
 		c.HasMissing, c.Missing = false, sqltypes.Datum{}
+	}
+	next, err := catalog.WithLayouts(next, nil, b.catalog().Type)
+	if err != nil {
+		return err
 	}
 	b.rel = next
 	t, err := b.s.WriteTarget(next)

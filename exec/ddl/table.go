@@ -116,7 +116,6 @@ func (b *builder) create() error {
 	if err := b.rowType(); err != nil {
 		return err
 	}
-	b.rel.Layouts = []catalog.Layout{{Attrs: liveAttrs(b.rel)}}
 	return b.finish(true)
 }
 

@@ -65,7 +65,6 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 	if rel.StorageID, err = r.schema().NewStorageID(ctx); err != nil {
 		return "", err
 	}
-	rel.Layouts = []catalog.Layout{{Attrs: liveAttrs(rel)}}
 	if err := r.putNew(rel, schema); err != nil {
 		return "", err
 	}

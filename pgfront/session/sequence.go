@@ -48,7 +48,9 @@ func init() {
 		}
 		return sqltypes.Int(v), nil
 	})
-	reg("setval_oid", func(s *Session, args []sqltypes.Datum) (sqltypes.Datum, error) { return s.setval(args[0], args[1].I, true) })
+	reg("setval_oid", func(s *Session, args []sqltypes.Datum) (sqltypes.Datum, error) {
+		return s.setval(args[0], args[1].I, true)
+	})
 	reg("setval3_oid", func(s *Session, args []sqltypes.Datum) (sqltypes.Datum, error) {
 		return s.setval(args[0], args[1].I, args[2].I != 0)
 	})
