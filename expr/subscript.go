@@ -130,7 +130,7 @@ func (x *subscripts) slice(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error)
 // assign replaces one element, growing a one-dimensional array as needed.
 func (x *subscripts) assign(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) {
 	if x.e.IsSlice {
-		return sqltypes.Null, pgerror.NotSupported("assignment to an array slice")
+		return x.assignSlice(a)
 	}
 	for i := range x.n {
 		if a[2+2*i].Null {
@@ -186,6 +186,32 @@ func (x *subscripts) assign(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error
 	}
 	elems[at] = val
 	return sqltypes.MakeArray(x.elem, dims, elems), nil
+}
+
+// assignSlice replaces the elements of a slice; a subscript without a colon is 1:i.
+func (x *subscripts) assignSlice(a []sqltypes.Datum) (sqltypes.Datum, error) {
+	slices := make([]sqltypes.ArraySlice, x.n)
+	for i := range slices {
+		s := &slices[i]
+		s.HasLower = i < len(x.e.Lower) && x.e.Lower[i] != nil
+		s.HasUpper = x.e.Upper[i] != nil
+		if s.HasLower && a[1+2*i].Null || s.HasUpper && a[2+2*i].Null {
+			return sqltypes.Null, pgerror.New(pgerror.NullValueNotAllowed, "array subscript in assignment must not be null")
+		}
+		s.Lower, s.Upper = a[1+2*i].I, a[2+2*i].I
+		if !s.HasLower && len(x.e.Lower) == 0 {
+			s.HasLower, s.Lower = true, 1
+		}
+	}
+	val := a[len(a)-1]
+	if val.Null {
+		return a[0], nil
+	}
+	var arr sqltypes.Array
+	if !a[0].Null {
+		arr = sqltypes.OpenArray(a[0])
+	}
+	return sqltypes.ArraySetSlice(x.elem, arr, slices, sqltypes.OpenArray(val))
 }
 
 func nulls(n int) []sqltypes.Datum {

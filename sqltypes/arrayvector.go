@@ -32,6 +32,15 @@ func installVector(t *Type, elem *Type) {
 		}
 		return dst
 	}
+	if t.OID == OIDOidvector {
+		// The shorter one first.
+		t.Compare = func(a, b Datum) int {
+			if c := cmpInt(OpenArray(a).Len(), OpenArray(b).Len()); c != 0 {
+				return c
+			}
+			return compareArrays(elem, a, b)
+		}
+	}
 	name := t.Name
 	t.Recv = func(env *Env, b []byte, typmod int32) (Datum, error) {
 		d, err := recvArray(env, elem, b, -1)
