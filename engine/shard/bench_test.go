@@ -153,3 +153,37 @@ func BenchmarkScan(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBulk is COPY of rows like pgbench's accounts in one transaction.
+func BenchmarkBulk(b *testing.B) {
+	for _, how := range []string{"into new", "into existing"} {
+		b.Run(how, func(b *testing.B) {
+			const n = 100000
+			for b.Loop() {
+				s, _, err := OpenMem()
+				if err != nil {
+					b.Fatal(err)
+				}
+				d := testTable{name: "t", cols: []*catalog.Column{column("aid", 23), column("bid", 23), column("abalance", 23), column("filler", 25)}, pk: []int16{1}}
+				var r *catalog.Relation
+				if how != "into new" {
+					r = createTable(b, s, d)
+				}
+				tx := begin(b, s)
+				if how == "into new" {
+					r = createIn(b, tx, d)
+				}
+				tx.BulkLoad()
+				filler := sqltypes.Text("                                                                                    ")
+				for i := range n {
+					insert(b, tx, r, sqltypes.Int(int64(i)), sqltypes.Int(1), sqltypes.Int(0), filler)
+				}
+				commit(b, tx)
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+		})
+	}
+}

@@ -71,9 +71,7 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 		t.term.ssi.Resolve(reg, pos, err == nil, err == nil || !ambiguous(err))
 	}
 	if err == nil {
-		for _, m := range t.moves {
-			t.term.locks.Moved(m.from, m.xid, m.to, t.xid.Load())
-		}
+		t.noteMoves()
 		return pos, nil
 	}
 	if ambiguous(err) {
@@ -86,8 +84,17 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 // in the log, or the term ends and takes the lock table with it.
 func (t *Txn) keepLocks() {
 	t.end()
-	term := t.term
-	t.s.apply.await(t.xid.Load(), func() { term.locks.ReleaseTo(&t.owner, 0) })
+	t.s.apply.await(t.xid.Load(), func() {
+		t.noteMoves()
+		t.term.locks.ReleaseTo(&t.owner, 0)
+	})
+}
+
+// noteMoves tells waiters where rows went whose keys the transaction changed.
+func (t *Txn) noteMoves() {
+	for _, m := range t.moves {
+		t.term.locks.Moved(m.from, m.xid, m.to, t.xid.Load())
+	}
 }
 
 // validate registers a serializable commit, waiting for others it depends on.
@@ -286,5 +293,10 @@ func (t *Txn) dropStaged(xid uint64) {
 }
 
 // newOID and newStorageID are replicated by the entry that uses them.
-func (t *Txn) newOID() uint64       { return t.term.oid.Add(1) }
-func (t *Txn) newStorageID() uint64 { return t.term.storageID.Add(1) }
+func (t *Txn) newOID() uint64 { return t.term.oid.Add(1) }
+
+func (t *Txn) newStorageID() uint64 {
+	id := t.term.storageID.Add(1)
+	t.made = append(t.made, id)
+	return id
+}

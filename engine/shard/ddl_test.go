@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -436,5 +437,55 @@ func BenchmarkDDL(b *testing.B) {
 		c := *r
 		tx.Schema().PutRelation(&c)
 		commit(b, tx)
+	}
+}
+
+// A scan that is open goes on over what its statement saw when the next
+// statement takes a new snapshot.
+func TestScanOutlivesStatement(t *testing.T) {
+	s, _ := testEngine(t)
+	ctx := context.Background()
+	r := counterTable(t, s, 100)
+	tx := begin(t, s)
+	sc, err := tx.Scan(ctx, engine.ScanSpec{Rel: r, Cols: []int16{1, 2}, RowHint: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := begin(t, s)
+	for i := range int64(100) {
+		if err := addTo(other, r, i, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(t, other, r, ints(1000, 0)...)
+	commit(t, other)
+	if err := tx.StartStatement(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := sum(t, tx, r); got != 100 {
+		t.Fatal(got)
+	}
+	done, err := s.cur.Load().db.Flush()
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	lines := drain(t, tx.Catalog(), engine.ScanSpec{Rel: r, Cols: []int16{1, 2}}, sc)
+	if len(lines) != 100 || lines[99] != "99 0" {
+		t.Fatal(len(lines), lines[99])
+	}
+	tx.Rollback()
+}
+
+func TestSnapshotAge(t *testing.T) {
+	s, _ := testEngine(t)
+	now := time.Unix(1000, 0)
+	s.opts.Now, s.opts.MaxSnapshotAge = func() time.Time { return now }, time.Minute
+	r := counterTable(t, s, 1)
+	v := openView(t, s)
+	expect(t, rows(t, v, engine.ScanSpec{Rel: r}), "0 0")
+	now = now.Add(2 * time.Minute)
+	if _, err := v.Scan(context.Background(), engine.ScanSpec{Rel: r}); pgerror.CodeOf(err) != pgerror.SnapshotTooOld || s.SnapshotsTooOld() != 1 {
+		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -79,7 +80,7 @@ func (t *Txn) table(ctx context.Context, rel *catalog.Relation, mode engine.RelL
 	if err != nil {
 		return nil, err
 	}
-	x := checkedRel{rel: rel, tbl: tbl, key: key, mode: mode}
+	x := checkedRel{rel: rel, tbl: tbl, key: key, mode: mode, fresh: slices.Contains(t.made, rel.StorageID)}
 	x.alone = newest.Relation(rel.OID) == nil || t.term.locks.Holds(&t.owner, txn.ClassRelation, key, uint8(engine.AccessExclusive))
 	if c != nil {
 		x.mode = max(mode, c.mode)

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"time"
 	"unsafe"
 
 	"ostraka/engine"
@@ -15,7 +16,9 @@ import (
 // transaction's own writes and decodes rows into vectors.
 type scanner struct {
 	ctx   context.Context
+	sh    *Shard
 	st    *state
+	at    time.Time
 	tbl   *storage.Table
 	ix    *storage.Index // nil: the table's own keys
 	spec  engine.ScanSpec
@@ -64,7 +67,7 @@ func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanS
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{ctx: ctx, st: v.st, tbl: tbl, spec: spec, buf: buf, reads: v.reads}
+	s := &scanner{ctx: ctx, sh: v.s, st: v.st, at: v.at, tbl: tbl, spec: spec, buf: buf, reads: v.reads}
 	if spec.Index != nil && !spec.Index.Clustered {
 		if s.ix = tbl.IndexOf(spec.Index); s.ix == nil {
 			return nil, pgerror.New(pgerror.InternalError, "relation %q has no index %q", spec.Rel.Name, spec.Index.Name)
@@ -177,8 +180,8 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, context.Cause(s.ctx)
 	}
-	if s.st.db.Retired() {
-		return 0, errSnapshotTooOld()
+	if err := s.sh.usable(s.st, s.at); err != nil {
+		return 0, err
 	}
 	if s.started {
 		if err := s.grow(); err != nil {

@@ -48,6 +48,11 @@ type Options struct {
 	// pieces, in bytes; 0: 1 MiB. MaxTxnBytes is where 54000 begins; 0: 1 GiB.
 	StageThreshold int
 	MaxTxnBytes    int64
+	// MaxSnapshotAge is how old a snapshot may get before reading from it answers
+	// 72000 (it keeps old versions from being dropped); 0: 24 h, negative: no limit.
+	MaxSnapshotAge time.Duration
+	// Now is the clock for that; nil: time.Now.
+	Now func() time.Time
 	// Fatal is called when the replica cannot continue; nil: logged only.
 	Fatal func(error)
 }
@@ -69,6 +74,7 @@ type Shard struct {
 	waiters positionWaiters
 	durable durableState
 	listen  listeners
+	tooOld  atomic.Int64
 
 	clogMu sync.Mutex
 	clog   commitlog.Log // guarded by clogMu
@@ -105,6 +111,12 @@ func Open(opts Options) (*Shard, error) {
 	}
 	if opts.FlushInterval == 0 {
 		opts.FlushInterval = 30 * time.Second
+	}
+	if opts.MaxSnapshotAge == 0 {
+		opts.MaxSnapshotAge = 24 * time.Hour
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	if opts.StageThreshold == 0 {
 		opts.StageThreshold = 1 << 20
@@ -252,6 +264,19 @@ func (s *Shard) snapshot() (*state, *storage.Snapshot) {
 }
 
 func (s *Shard) String() string { return fmt.Sprintf("shard %s", s.opts.Dir) }
+
+// SnapshotsTooOld counts reads refused because their snapshot was too old or its
+// state was replaced.
+func (s *Shard) SnapshotsTooOld() int64 { return s.tooOld.Load() }
+
+// usable answers 72000 for a state that was replaced or a snapshot that is too old.
+func (s *Shard) usable(st *state, opened time.Time) error {
+	if !st.db.Retired() && (s.opts.MaxSnapshotAge < 0 || s.opts.Now().Sub(opened) <= s.opts.MaxSnapshotAge) {
+		return nil
+	}
+	s.tooOld.Add(1)
+	return errSnapshotTooOld()
+}
 
 // lockTable is the current term's, for reports.
 func (s *Shard) lockTable() *txn.Table {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -32,6 +33,7 @@ type Txn struct {
 
 	base     *catalog.Catalog // committed catalogue under cat
 	ddl      []catalog.Change
+	made     []uint64 // storage ids the transaction allocated: nothing committed is under them
 	dropped  []uint64 // storage ids whose content goes at commit
 	notes    []note
 	noteSet  map[note]struct{}
@@ -56,6 +58,8 @@ type checkedRel struct {
 	// alone: nobody else can reach the relation (made by this transaction, or
 	// locked ACCESS EXCLUSIVE), so keys need no locks.
 	alone bool
+	// fresh: the rows' storage id is new, so no committed row exists.
+	fresh bool
 }
 
 type note struct{ channel, payload string }
@@ -156,8 +160,10 @@ func (t *Txn) StartStatement(ctx context.Context) error {
 		return err
 	}
 	t.stmt, t.stmtSeq = nil, t.writes.Seq()
-	if t.opts.Isolation == engine.ReadCommitted && t.snap != nil && t.st != t.s.cur.Load() {
-		t.view.Close()
+	if t.opts.Isolation == engine.ReadCommitted && t.snap != nil {
+		if t.st != t.s.cur.Load() || t.s.opts.Now().Sub(t.at) > time.Minute {
+			t.view.Close()
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"sync"
+	"time"
 	"unsafe"
 
 	"ostraka/engine"
@@ -20,6 +21,7 @@ type view struct {
 	s    *Shard
 	st   *state
 	snap *storage.Snapshot
+	at   time.Time // when snap was taken
 	cat  *catalog.Catalog
 	buf  *txn.Buffer
 	// reads, when not nil, is told what was read (SERIALIZABLE).
@@ -39,7 +41,10 @@ func (s *Shard) View(ctx context.Context, db sqltypes.OID) (engine.View, error) 
 	return v, nil
 }
 
-func (v *view) open() { v.st, v.snap = v.s.snapshot() }
+func (v *view) open() {
+	v.st, v.snap = v.s.snapshot()
+	v.at = v.s.opts.Now()
+}
 
 func (v *view) Close() {
 	if v.snap == nil {
@@ -61,10 +66,7 @@ func (v *view) alive() error {
 	if v.snap == nil {
 		return errFinished()
 	}
-	if v.st.db.Retired() {
-		return errSnapshotTooOld()
-	}
-	return nil
+	return v.s.usable(v.st, v.at)
 }
 
 // EstimateBytes implements engine.View.

@@ -168,7 +168,14 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 		t.reads.Point(key)
 	}
 	var r reading
-	found, err := r.newest(st.db, &t.writes, key)
+	var found bool
+	var err error
+	if c := t.checked(tbl.Rel.OID); x.Clustered && c != nil && c.fresh {
+		w, ok := t.writes.Get(key)
+		found = ok && w.Val != nil
+	} else {
+		found, err = r.newest(st.db, &t.writes, key)
+	}
 	if err != nil || !found {
 		return nil, err
 	}
