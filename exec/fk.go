@@ -238,16 +238,31 @@ func coversExactly(ix *catalog.Index, attrs []int16) bool {
 
 // checkChild is NO ACTION and RESTRICT.
 func (q *fkQueue) checkChild(x *Execution, e *fkEvent) error {
+	if e.action() == 'a' {
+		return q.noAction(x, e)
+	}
 	rows, err := x.children(e, true)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	if e.action() == 'a' { // another row may have taken the key over
-		found, err := x.keyExists(e.parent, e.fk, e.key)
-		if err != nil || found {
-			return err
-		}
+	return x.stillReferenced(e)
+}
+
+// noAction fails if a row refers to a key that is no longer there.
+func (q *fkQueue) noAction(x *Execution, e *fkEvent) error {
+	rows, err := x.children(e, true)
+	if err != nil || len(rows) == 0 {
+		return err
 	}
+	// Another row may have taken the key over.
+	found, err := x.keyExists(e.parent, e.fk, e.key)
+	if err != nil || found {
+		return err
+	}
+	return x.stillReferenced(e)
+}
+
+func (x *Execution) stillReferenced(e *fkEvent) error {
 	return pgerror.New(pgerror.ForeignKeyViolation, "update or delete on table \"%s\" violates foreign key constraint \"%s\" on table \"%s\"",
 		e.parent.Name, e.fk.Name, e.child.Name).
 		WithDetail("Key (%s)=(%s) is still referenced from table \"%s\".", attrNames(e.parent, e.fk.RefAttrs), x.keyText(e.parent, e.fk.RefAttrs, e.key), e.child.Name).
@@ -413,6 +428,10 @@ func (q *fkQueue) act(x *Execution, e *fkEvent) error {
 			return err
 		}
 	}
+	if e.action() == 'd' {
+		// The default may be the very key that went away.
+		return q.noAction(x, e)
+	}
 	return nil
 }
 
@@ -453,10 +472,10 @@ func (x *Execution) defaultsOf(w *tableWriter, e *fkEvent) ([]*expr.Program, err
 	out := make([]*expr.Program, len(e.fk.Attrs))
 	for i, a := range e.fk.Attrs {
 		col := e.child.Columns[a-1]
-		if !col.HasDefault {
-			continue
-		}
-		if int(a) > len(w.t.Defaults) || w.t.Defaults[a-1] == nil {
+		if int(a) > len(w.t.Defaults) {
+			if !col.HasDefault {
+				continue
+			}
 			return nil, pgerror.NotSupported("SET DEFAULT of column \"%s\" of relation \"%s\"", col.Name, e.child.Name)
 		}
 		var err error

@@ -76,7 +76,7 @@ func (x *Execution) newSortOrder(k planner.SortKey) (*sortOrder, error) {
 		if k.Lt.Fn == nil {
 			return nil, pgerror.NotSupported("function %s", k.Lt.Name)
 		}
-		o.lt = &ltFunc{x: x, call: sqltypes.Call{Proc: k.Lt, ArgTypes: []sqltypes.ColumnType{ct, ct}, Collation: ct.Collation}}
+		o.lt = &ltFunc{x: x, call: sqltypes.Call{Proc: k.Lt, ArgTypes: []sqltypes.ColumnType{ct, ct}, RetType: sqltypes.ColumnType{OID: k.Lt.RetType, TypMod: -1}, Collation: ct.Collation}}
 		return o, nil
 	}
 	if t == nil || t.Compare == nil {

@@ -170,7 +170,14 @@ func (f *rangeFrame) inRange(row, base int, off sqltypes.Datum, sub, less bool) 
 		return false, pgerror.NotSupported("RANGE with offset for this type")
 	}
 	v := o.rows.cols[o.order[0]]
-	f.call.Env, f.call.Proc = o.x.env, proc
+	if f.call.Proc == nil {
+		key := o.p.OrderBy[0].Expr.Type()
+		f.call.Env, f.call.Proc, f.call.Collation = o.x.env, proc, key.Collation
+		for _, oid := range proc.ArgTypes {
+			f.call.ArgTypes = append(f.call.ArgTypes, sqltypes.ColumnType{OID: oid, TypMod: -1})
+		}
+		f.call.RetType = sqltypes.ColumnType{OID: proc.RetType, TypMod: -1}
+	}
 	f.args = [5]sqltypes.Datum{v.Datum(row), v.Datum(base), off, sqltypes.Bool(sub), sqltypes.Bool(less)}
 	d, err := proc.Fn(&f.call, f.args[:])
 	return d.True(), err

@@ -151,6 +151,17 @@ func (b *binder) target(rel *catalog.Relation) *planner.Target {
 		}
 		t.Generated[c.Num-1] = r
 	}
+	for _, fk := range rel.ForeignKeys {
+		if fk.OnDelete != 'd' && fk.OnUpdate != 'd' {
+			continue
+		}
+		if t.Defaults == nil {
+			t.Defaults = make([]expr.Expr, len(rel.Columns))
+		}
+		for _, a := range fk.Attrs {
+			t.Defaults[a-1] = b.newScope(nil).columnDefault(rel, rel.Columns[a-1])
+		}
+	}
 	for _, c := range rel.Checks {
 		t.Checks = append(t.Checks, expr.DomainCheck{Name: c.Name, Cond: b.relationCond(rel, c.Expr, kindCheck)})
 	}
