@@ -125,6 +125,10 @@ func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqlt
 }
 
 func (d ddlSession) WriteTarget(rel *catalog.Relation) (*engine.WriteTarget, error) {
+	// The descriptor as the catalogue has it: a copy shares the physical layout of what it was copied from.
+	if cur := d.Txn().Catalog().Relation(rel.OID); cur != nil {
+		rel = cur
+	}
 	t, err := bind.FillTarget(d.PlanContext(), rel)
 	if err != nil {
 		return nil, err
