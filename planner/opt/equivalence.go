@@ -54,9 +54,16 @@ func (lv *level) equivalence(c *clause) bool {
 		a, b = b, a
 		l, r = r, l
 	}
+	// Two different constants in one class: the second condition stays on its own.
 	if b == nil { // r is constant
-		lv.setConstant(a, r)
+		if a.constant != nil && !sameExpr(a.constant, r) {
+			return false
+		}
+		a.constant = r
 	} else if a != b {
+		if a.constant != nil && b.constant != nil && !sameExpr(a.constant, b.constant) {
+			return false
+		}
 		lv.mergeClasses(a, b)
 	}
 	a.sources[[2]string{exprKey(l), exprKey(r)}] = c
@@ -79,29 +86,9 @@ func (lv *level) classOf(e expr.Expr, c *clause) *eqClass {
 	return ec
 }
 
-func (lv *level) setConstant(ec *eqClass, e expr.Expr) {
-	if ec.constant == nil {
-		ec.constant = e
-		return
-	}
-	// Two constants: prefer a literal, compare the two once.
-	if sameExpr(ec.constant, e) {
-		return
-	}
-	eq := equalityOf(ec.family, ec.constant, e, ec.collation)
-	if _, lit := e.(*expr.Const); lit {
-		if _, old := ec.constant.(*expr.Const); !old {
-			ec.constant = e
-		}
-	}
-	if eq != nil {
-		lv.addOneTime(lv.p.simplify(eq))
-	}
-}
-
 func (lv *level) mergeClasses(a, b *eqClass) {
-	if b.constant != nil {
-		lv.setConstant(a, b.constant)
+	if a.constant == nil {
+		a.constant = b.constant
 	}
 	a.members = append(a.members, b.members...)
 	for k, c := range b.sources {

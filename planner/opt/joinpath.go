@@ -44,6 +44,14 @@ func (lv *level) join(j, a, b *rel) *rel {
 			j.width += b.width
 		}
 		j.rows = lv.joinRows(kind, a, b, own, above)
+		switch kind {
+		case planner.JoinInner, planner.JoinSemi:
+			j.empty = a.empty || b.empty
+		case planner.JoinLeft, planner.JoinAnti:
+			j.empty = a.empty
+		case planner.JoinFull:
+			j.empty = a.empty && b.empty
+		}
 	}
 	if kind == planner.JoinSemi && lv.uniqueOn(b, own) {
 		kind = planner.JoinInner // at most one match
@@ -333,9 +341,9 @@ func (lv *level) joinPaths(j *rel, a, b *rel, kind planner.JoinKind, own, above 
 	if !needs && (len(keys) > 0 || constKey) {
 		lv.hashJoin(j, ca, cb, kind, keys, cond, above, constKey)
 		if len(keys) > 0 && kind != planner.JoinRight {
-			// Keep the left side's order, or its quick start.
+			// A left side that starts quickly.
 			for _, p := range a.paths {
-				if p != ca && p.req.in(allowed) {
+				if p != ca && p.startup < ca.startup && p.req.in(allowed) {
 					lv.hashJoin(j, p, cb, kind, keys, cond, above, false)
 				}
 			}
@@ -436,10 +444,7 @@ func (lv *level) hashJoin(j *rel, l, r *path, kind planner.JoinKind, keys, cond,
 	if lv.p.ctx.Settings.DisableHashJoin {
 		p.total += costDisable
 	}
-	// A left order survives unless unmatched right rows are appended.
-	if kind != planner.JoinRight && kind != planner.JoinFull {
-		p.order = l.order
-	}
+	// No order: a join that spills works partition by partition.
 	j.addPath(p)
 }
 
@@ -477,8 +482,16 @@ func (lv *level) nestLoop(j *rel, l, r *path, kind planner.JoinKind, own, above 
 	if lv.p.ctx.Settings.DisableNestLoop {
 		p.total += costDisable
 	}
-	p.order = l.order
+	if keepsOrder(kind) {
+		p.order = l.order
+	}
 	j.addPath(p)
+}
+
+// keepsOrder: nested loops and merge joins of these kinds yield rows in the left
+// side's order; outer joins put a batch's padded rows behind its others.
+func keepsOrder(kind planner.JoinKind) bool {
+	return kind == planner.JoinInner || kind == planner.JoinSemi || kind == planner.JoinAnti
 }
 
 // mergeJoins joins two inputs that are already ordered on a key, or of which one is
@@ -529,7 +542,7 @@ func (lv *level) mergeJoins(j *rel, a, b *rel, kind planner.JoinKind, keys, cond
 			p.join = &joinPath{method: 'm', kind: kind, left: l, right: r, keys: ordered, cond: append(append([]*clause(nil), cond...), rest...), filter: above}
 			p.startup = l.startup + r.startup
 			p.total = l.total + r.total + (l.rows+r.rows)*0.005*float64(len(ordered)) + lv.pairRows(j, l, r, kind, ordered)*(costEmit*2+clausesCost(p.join.cond)+clausesCost(above))
-			if kind != planner.JoinFull {
+			if keepsOrder(kind) {
 				p.order = l.order
 			}
 			j.addPath(p)

@@ -271,6 +271,21 @@ func (lv *level) legal(a, b relSet) (match *specialJoin, reversed, ok bool) {
 	both := a.union(b)
 	mustLeft := false
 	for _, sj := range lv.sjs {
+		if sj.kind == planner.JoinFull {
+			// The sides of a full join are joined as written before anything else.
+			all := sj.synLeft.union(sj.synRight)
+			switch {
+			case !both.overlaps(all), both.in(sj.synLeft), both.in(sj.synRight), all.in(a), all.in(b):
+			case a == sj.synLeft && b == sj.synRight || a == sj.synRight && b == sj.synLeft:
+				if match != nil {
+					return nil, false, false
+				}
+				match, reversed = sj, a == sj.synRight
+			default:
+				return nil, false, false
+			}
+			continue
+		}
 		if !sj.minRight.overlaps(both) || both.in(sj.minRight) {
 			continue
 		}

@@ -170,11 +170,7 @@ func (lv *level) lateralRefs(t *planner.RTE) relSet {
 func (lv *level) leafPaths(i int) {
 	r, t := lv.rel(i), lv.rte(i)
 	lv.orderRestrict(r)
-	for _, c := range r.restrict {
-		if isFalseOrNull(c.e) {
-			r.empty = true
-		}
-	}
+	r.empty = lv.contradiction(r.restrict)
 	if r.empty {
 		r.rows = 1
 		r.addPath(&path{rel: r, rows: 1, leaf: func(need map[varKey]bool) built { return lv.emptyLeaf(i, need) }})
@@ -207,6 +203,38 @@ func (lv *level) leafPaths(i int) {
 	}
 	p.leaf = func(need map[varKey]bool) built { return lv.simpleLeaf(i, need) }
 	r.addPath(p)
+}
+
+// contradiction finds a condition that is never true, or two that equate one
+// expression with different constants.
+func (lv *level) contradiction(cs []*clause) bool {
+	equal := map[string]*expr.Const{}
+	for _, c := range cs {
+		if isFalseOrNull(c.e) {
+			return true
+		}
+		if !c.isBin || c.family == 0 {
+			continue
+		}
+		l, r := c.bin.left, c.bin.right
+		k, ok := isConst(r)
+		if !ok {
+			if k, ok = isConst(l); !ok {
+				continue
+			}
+			l = r
+		}
+		t := lv.p.typ(k.Typ.OID)
+		if t == nil || t.Compare == nil || k.Val.Null {
+			continue
+		}
+		id := string(keyInt([]byte(exprKey(l)), ':', int64(k.Typ.OID)))
+		if old := equal[id]; old != nil && t.Compare(old.Val, k.Val) != 0 {
+			return true
+		}
+		equal[id] = k
+	}
+	return false
 }
 
 // orderRestrict puts cheap conditions first, keeping the written order otherwise.

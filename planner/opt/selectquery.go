@@ -192,6 +192,9 @@ func (lv *level) planJoins() []*path {
 	if lv.p.err != nil || top == nil {
 		return []*path{nil}
 	}
+	if top.empty {
+		lv.constFalse = true
+	}
 	paths := append([]*path(nil), top.paths...)
 	sort.SliceStable(paths, func(i, j int) bool { return paths[i].total < paths[j].total })
 	if len(paths) > 5 {
