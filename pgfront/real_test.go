@@ -47,7 +47,7 @@ func (realPlanner) Compile(pc *planner.Context, stmt *planner.Statement) (*plann
 type realExec struct{ rt *exec.Runtime }
 
 func (e realExec) Start(ctx context.Context, run *session.Run, plan *planner.Plan, args []sqltypes.Datum) (session.Execution, error) {
-	x, err := exec.Start(ctx, e.rt, plan, exec.Args{Txn: run.Txn, View: run.View, Params: args, Env: run.Env, WorkMem: run.WorkMem})
+	x, err := exec.Start(ctx, e.rt, plan, exec.Args{Txn: run.Txn, View: run.View, Params: args, Env: run.Env, WorkMem: run.WorkMem, Deferred: run.Deferred, Instrument: run.Instrument})
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +56,10 @@ func (e realExec) Start(ctx context.Context, run *session.Run, plan *planner.Pla
 
 func (realExec) Point(context.Context, engine.Engine, *planner.Plan, *sqltypes.Env, []sqltypes.Datum, []sqltypes.Datum) (bool, bool, error) {
 	return false, true, nil
+}
+
+func (e realExec) RunDeferred(ctx context.Context, run *session.Run, commit bool) error {
+	return run.Deferred.Run(ctx, e.rt, run.Txn, run.Env, commit)
 }
 
 type noRelations struct{}

@@ -206,6 +206,7 @@ func (s *Server) authenticate(ctx context.Context, w *buffer.Writer, r *buffer.R
 			f.Severity = "FATAL"
 			c.out.ErrorResponse(&f)
 			c.out.Flush()
+			c.gate.Linger()
 		}
 		return ctx, io.EOF
 	}
@@ -319,11 +320,13 @@ func (s *Server) session(ctx context.Context) (context.Context, error) {
 		if errors.As(err, &pe) {
 			c.out.ErrorResponse(pe)
 			c.out.Flush()
+			c.gate.Linger()
 		}
 		return ctx, io.EOF
 	}
 	if err := sess.Serve(); err != nil {
 		s.cfg.Logger.Debug("session_ended", "pid", sess.PID(), "error", err)
+		c.gate.Linger()
 	}
 	return ctx, io.EOF
 }

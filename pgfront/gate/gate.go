@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -163,6 +164,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if !c.started {
 		c.started = true
 		if err := c.prelude(); err != nil {
+			c.Linger()
 			_ = c.Close()
 			return 0, err
 		}
@@ -200,6 +202,27 @@ func (c *Conn) Close() error {
 	})
 	return err
 }
+
+// Linger lets the client read what was written before the connection is closed:
+// closing with unread input would reset it and drop that.
+func (c *Conn) Linger() {
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	if c.tls != nil {
+		_ = c.tls.CloseWrite()
+	}
+	_ = tcp.CloseWrite()
+	_ = tcp.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, tcp, lingerBytes)
+}
+
+// What Linger waits for at most.
+const (
+	lingerTime  = 200 * time.Millisecond
+	lingerBytes = 1 << 20
+)
 
 // TLSState returns the state of TLS from the first byte, nil without it.
 func (c *Conn) TLSState() *tls.ConnectionState {

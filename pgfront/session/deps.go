@@ -9,6 +9,7 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/commitlog"
+	"ostraka/exec"
 	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/sqltypes"
@@ -35,14 +36,8 @@ type Deps struct {
 	// Node is the handle of the process for functions that its owner registers.
 	Node   any
 	Limits Limits
-	// NewDeferred makes the queue of deferred checks of a transaction; nil: there are none.
-	NewDeferred func() any
-	// SetConstraints is SET CONSTRAINTS; nil refuses it.
-	SetConstraints func(ctx context.Context, s *Session, run *Run, n *pg.ConstraintsSetStmt) error
 	// DropTemp drops a session's temporary schema in a transaction of its own; nil: there are no temporary tables.
 	DropTemp func(s *Session) error
-	// BeforeCommit runs deferred constraints; nil: there are none.
-	BeforeCommit func(ctx context.Context, run *Run) error
 }
 
 // Limits bound a session. Zero values mean the defaults named here.
@@ -100,8 +95,8 @@ type Run struct {
 	View engine.View
 	Txn  engine.Txn // nil: reads only
 	Env  *sqltypes.Env
-	// Deferred is the transaction's queue of deferred checks (Deps.NewDeferred made it), nil without Txn.
-	Deferred any
+	// Deferred is the transaction's queue of deferred checks, nil without Txn.
+	Deferred *exec.Deferred
 	// Instrument: EXPLAIN ANALYZE wants to know what each node did.
 	Instrument bool
 	WorkMem    int64 // bytes
@@ -116,6 +111,12 @@ type Executor interface {
 	// without a snapshot: out receives the output columns. stale: the catalogue
 	// moved on, nothing was read and the caller plans again.
 	Point(ctx context.Context, eng engine.Engine, plan *planner.Plan, env *sqltypes.Env, args, out []sqltypes.Datum) (found, stale bool, err error)
+}
+
+// DeferredRunner is implemented by an Executor that queues deferred checks (in
+// Run.Deferred): it makes those that are due, all of them with commit.
+type DeferredRunner interface {
+	RunDeferred(ctx context.Context, run *Run, commit bool) error
 }
 
 // Execution is a plan that runs.

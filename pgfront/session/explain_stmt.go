@@ -116,6 +116,7 @@ func (s *Session) explainStmt(p *prepared, n *pg.ExplainStmt, outer *portal) (*o
 	var exec Execution
 	if o.Analyze {
 		before = s.now()
+		po.instrument = true
 		if err := s.start(po); err != nil {
 			return nil, err
 		}

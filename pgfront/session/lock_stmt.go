@@ -97,20 +97,3 @@ func missingRelation(text string, rv *pg.RangeVar) error {
 	}
 	return pgerror.New(pgerror.UndefinedTable, `relation "%s" does not exist`, name).At(charPos(text, rv.Location))
 }
-
-// setConstraints is SET CONSTRAINTS. Deferral is the executor's: see Deps.SetConstraints.
-func (s *Session) setConstraints(n *pg.ConstraintsSetStmt) error {
-	if !s.inBlock() {
-		s.warn(pgerror.NoActiveSqlTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
-		return nil
-	}
-	if s.deps.SetConstraints == nil {
-		return pgerror.NotSupported("SET CONSTRAINTS")
-	}
-	run, release, err := s.statement(planner.ClassWrite)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return s.deps.SetConstraints(s.env.Ctx, s, &run, n)
-}

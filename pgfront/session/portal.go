@@ -47,6 +47,8 @@ type portal struct {
 	level   int // depth of savepoints when it was opened
 	created time.Time
 	remote  bool
+	// instrument: EXPLAIN ANALYZE wants to know what each node did.
+	instrument bool
 }
 
 // closePortals closes the portals that match.
@@ -144,6 +146,7 @@ func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) er
 			plan = p.plan
 			continue
 		}
+		run.Instrument = p.instrument
 		exec, err := s.deps.Exec.Start(s.env.Ctx, &run, plan, p.args)
 		if err != nil {
 			release()

@@ -135,7 +135,7 @@ func (s *Session) savepoint(name string) error {
 		return err
 	}
 	t := &s.tx
-	sp := savepoint{name: name, mark: s.set.Mark(), readOnly: t.readOnly, listens: s.notify.mark()}
+	sp := savepoint{name: name, mark: s.set.Mark(), readOnly: t.readOnly, listens: s.notify.mark(), checks: s.deferredMark()}
 	if s.blockGoesUpstream() {
 		if err := s.remoteControl("SAVEPOINT " + quoteIdent(name)); err != nil {
 			return err
@@ -203,6 +203,7 @@ func (s *Session) rollbackTo(name string) error {
 	t.saves = t.saves[:i+1]
 	s.set.RollbackTo(t.saves[i].mark)
 	s.notify.rollback(t.saves[i].listens)
+	s.deferredTruncate(t.saves[i].checks)
 	t.readOnly = t.saves[i].readOnly
 	t.state = txBlock
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/exec"
 	"ostraka/pgfront/settings"
 	"ostraka/planner"
 	"ostraka/sqltypes/pgerror"
@@ -43,7 +44,7 @@ type txn struct {
 	readOnly   bool
 	deferrable bool
 	// deferred is the executor's queue of deferred checks.
-	deferred any
+	deferred *exec.Deferred
 	// queried: a statement has taken a snapshot; the isolation level is fixed.
 	queried bool
 	// remote: the block runs in the upstream session.
@@ -58,6 +59,7 @@ type savepoint struct {
 	mark     settings.Mark
 	readOnly bool
 	listens  int
+	checks   int // deferred checks queued before it
 }
 
 // startTransaction begins an implicit transaction unless there is one.
@@ -158,8 +160,10 @@ func nothing() {}
 func (s *Session) fillRun(run *Run) {
 	t := &s.tx
 	run.View, run.Txn = t.txn, t.txn
-	if t.deferred == nil && s.deps.NewDeferred != nil {
-		t.deferred = s.deps.NewDeferred()
+	if t.deferred == nil {
+		if _, ok := s.deps.Exec.(DeferredRunner); ok {
+			t.deferred = &exec.Deferred{}
+		}
 	}
 	run.Deferred = t.deferred
 }
@@ -192,11 +196,7 @@ func (s *Session) commitTransaction() error {
 		err = s.endRemote("COMMIT")
 	}
 	if err == nil && t.txn != nil {
-		if s.deps.BeforeCommit != nil {
-			run := Run{Env: &s.env, WorkMem: s.conf.workMem, TempDir: s.deps.Limits.TempDir}
-			s.fillRun(&run)
-			err = s.deps.BeforeCommit(s.env.Ctx, &run)
-		}
+		err = s.runDeferred(true)
 		if err == nil {
 			s.closePortals(func(p *portal) bool { return !p.held })
 			before := t.txn.Catalog()
@@ -283,6 +283,32 @@ func (s *Session) abortTransaction(cause error) {
 		}
 		s.set.RollbackTo(sp.mark)
 		s.notify.rollback(sp.listens)
+		s.deferredTruncate(sp.checks)
+	}
+}
+
+// runDeferred makes the deferred checks that are due; all of them before COMMIT.
+func (s *Session) runDeferred(commit bool) error {
+	d, ok := s.deps.Exec.(DeferredRunner)
+	if !ok || s.tx.txn == nil || s.tx.deferred == nil || s.tx.deferred.Len() == 0 {
+		return nil
+	}
+	run := Run{Env: &s.env, WorkMem: s.conf.workMem, TempDir: s.deps.Limits.TempDir}
+	s.fillRun(&run)
+	return d.RunDeferred(s.env.Ctx, &run, commit)
+}
+
+// deferredMark is the length of the queue of deferred checks.
+func (s *Session) deferredMark() int {
+	if s.tx.deferred == nil {
+		return 0
+	}
+	return s.tx.deferred.Len()
+}
+
+func (s *Session) deferredTruncate(n int) {
+	if s.tx.deferred != nil {
+		s.tx.deferred.Truncate(n)
 	}
 }
 
