@@ -31,11 +31,7 @@ func sessionDeps(n *Node, reg *session.Registry) session.Deps {
 	return session.Deps{
 		Engine: n.shard, Planner: statements{}, Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
 		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: time.Now, NodeName: n.cfg.NodeID, Node: n,
-		Limits:      session.Limits{TempDir: n.tempDir()},
-		NewDeferred: func() any { return &exec.Deferred{} },
-		BeforeCommit: func(ctx context.Context, run *session.Run) error {
-			return run.Deferred.(*exec.Deferred).Run(ctx, rt, run.Txn, run.Env, true)
-		},
+		Limits: session.Limits{TempDir: n.tempDir()},
 	}
 }
 
@@ -83,9 +79,12 @@ func (e executor) Start(ctx context.Context, run *session.Run, plan *planner.Pla
 }
 
 func execArgs(run *session.Run, params []sqltypes.Datum) exec.Args {
-	a := exec.Args{Txn: run.Txn, View: run.View, Params: params, Env: run.Env, WorkMem: run.WorkMem, Instrument: run.Instrument}
-	a.Deferred, _ = run.Deferred.(*exec.Deferred)
-	return a
+	return exec.Args{Txn: run.Txn, View: run.View, Params: params, Env: run.Env, WorkMem: run.WorkMem, Instrument: run.Instrument, Deferred: run.Deferred}
+}
+
+// RunDeferred implements session.DeferredRunner.
+func (e executor) RunDeferred(ctx context.Context, run *session.Run, commit bool) error {
+	return run.Deferred.Run(ctx, e.rt, run.Txn, run.Env, commit)
 }
 
 func (e executor) Point(ctx context.Context, eng engine.Engine, plan *planner.Plan, env *sqltypes.Env, args, out []sqltypes.Datum) (found, stale bool, err error) {

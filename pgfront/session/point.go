@@ -26,10 +26,11 @@ func (s *Session) pointSelect(po *portal, describe bool) (done bool, err error) 
 			return false, err
 		}
 		if stale {
-			if try == 3 {
-				return false, nil
+			cat := s.deps.Engine.Catalog(s.client.Database)
+			if try == 3 || cat.Version == plan.CatalogVersion {
+				return false, nil // not a plan for this path
 			}
-			if err := s.replan(po, s.deps.Engine.Catalog(s.client.Database)); err != nil {
+			if err := s.replan(po, cat); err != nil {
 				return false, err
 			}
 			if plan = po.plan; plan.Point == nil || len(po.p.cols) != n {
