@@ -170,11 +170,21 @@ func (b *builder) addIndex(ix *catalog.Index, isNew bool) error {
 	if ix.Clustered {
 		return nil
 	}
-	t, err := b.s.WriteTarget(b.rel)
+	return b.build(b.rel.OID, ix.OID)
+}
+
+// build fills an index from the rows of its table, through the descriptor that
+// the catalogue has now.
+func (r *run) build(table, index sqltypes.OID) error {
+	rel, ix := r.catalog().Index(index)
+	if ix == nil || rel.OID != table {
+		return pgerror.New(pgerror.InternalError, "index %d is not in the catalogue", index)
+	}
+	t, err := r.s.WriteTarget(rel)
 	if err != nil {
 		return err
 	}
-	return b.run.schema().BuildIndex(b.ctx, t, ix)
+	return r.schema().BuildIndex(r.ctx, t, ix)
 }
 
 // clusterBy rewrites the table so that its rows are stored by the new primary key.
@@ -306,11 +316,7 @@ func (r *run) reindex(n *pg.ReindexStmt) error {
 			return err
 		}
 		b.put()
-		t, err := r.s.WriteTarget(b.rel)
-		if err != nil {
-			return err
-		}
-		if err := r.schema().BuildIndex(r.ctx, t, i); err != nil {
+		if err := r.build(rel.OID, i.OID); err != nil {
 			return err
 		}
 	}
