@@ -216,15 +216,15 @@ func FormatFloat(f float64, bits int, picture string) (string, error) {
 	return p.finish(cFloat(f, p.post))
 }
 
-// cFloat is C's %.*f.
+// cFloat is %.*f of PostgreSQL's own printf.
 func cFloat(f float64, prec int) string {
 	switch {
 	case f != f:
-		return "nan"
+		return "NaN"
 	case math.IsInf(f, 1):
-		return "inf"
+		return "Infinity"
 	case math.IsInf(f, -1):
-		return "-inf"
+		return "-Infinity"
 	}
 	return fmt.Sprintf("%.*f", prec, f)
 }

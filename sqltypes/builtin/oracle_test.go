@@ -345,6 +345,11 @@ func oracleEnv(t testing.TB) *sqltypes.Env {
 	return &sqltypes.Env{Ctx: context.Background(), Formats: f}
 }
 
+// knownDifferences are calls whose outcome PostgreSQL itself does not define, with the reason.
+var knownDifferences = map[string]string{
+	"to_char(int4 '-2147483648', text '999V99')": "its integer multiplication overflows",
+}
+
 func TestOracle(t *testing.T) {
 	if *record != "" {
 		recordAll(t)
@@ -369,6 +374,9 @@ func TestOracle(t *testing.T) {
 			total++
 			got := safely(func() string { return evaluate(env, c, outcomeType(want)) })
 			if got == want {
+				continue
+			}
+			if reason := knownDifferences[callText]; reason != "" {
 				continue
 			}
 			if strings.HasPrefix(got, "!0A000 ") && !strings.HasPrefix(want, "!0A000") {

@@ -1,6 +1,10 @@
 package builtin
 
-import "ostraka/sqltypes"
+import (
+	"strings"
+
+	"ostraka/sqltypes"
+)
 
 // formatted makes a to_char whose picture is the second argument.
 func formatted(f func(c *Call, d Datum, picture string) (string, error)) sqltypes.ScalarFunc {
@@ -14,9 +18,16 @@ func formatted(f func(c *Call, d Datum, picture string) (string, error)) sqltype
 }
 
 func init() {
+	// Roman numbers of bigint go through integer.
+	bigints := formatted(func(_ *Call, d Datum, p string) (string, error) {
+		if strings.Contains(strings.ToUpper(p), "RN") && d.I != int64(int32(d.I)) {
+			return "", width4.outOfRange()
+		}
+		return sqltypes.FormatInt(d.I, p)
+	})
 	integers := formatted(func(_ *Call, d Datum, p string) (string, error) { return sqltypes.FormatInt(d.I, p) })
 	scalarTable{
-		"int4_to_char": integers, "int8_to_char": integers,
+		"int4_to_char": integers, "int8_to_char": bigints,
 		"numeric_to_char":   formatted(func(_ *Call, d Datum, p string) (string, error) { return sqltypes.FormatNumeric(d, p) }),
 		"float4_to_char":    formatted(func(_ *Call, d Datum, p string) (string, error) { return sqltypes.FormatFloat(d.Float(), 32, p) }),
 		"float8_to_char":    formatted(func(_ *Call, d Datum, p string) (string, error) { return sqltypes.FormatFloat(d.Float(), 64, p) }),
