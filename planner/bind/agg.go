@@ -39,6 +39,11 @@ func (s *scope) aggregate(a *expr.Agg, fc *pg.FuncCall, args []expr.Expr, nodes 
 		sorts = nil
 	}
 	if len(sorts) > 0 || a.Distinct {
+		for i, x := range a.Args {
+			if isUnknownExpr(x) {
+				a.Args[i] = s.coerce(x, sqltypes.OIDText, noTypMod, implicit, exprLoc(nodeAt(nodes, i)))
+			}
+		}
 		// ORDER BY may name an argument or add a hidden one.
 		extra := append([]expr.Expr(nil), a.Args...)
 		for _, o := range sorts {

@@ -79,7 +79,10 @@ func (s *scope) checkNumber(loc int32) {
 	}
 	c := src[i]
 	if c == '_' || i == start+1 && src[start] == '0' && (c|0x20 == 'x' || c|0x20 == 'o' || c|0x20 == 'b') {
-		s.b.fail(int32(start), pgerror.SyntaxError, `trailing junk after numeric literal at or near "%s"`, src[start:i+1])
+		for i < len(src) && (src[i] == '_' || src[i] == '$' || src[i] >= 0x80 || src[i] >= '0' && src[i] <= '9' || src[i]|0x20 >= 'a' && src[i]|0x20 <= 'z') {
+			i++
+		}
+		s.b.fail(int32(start), pgerror.SyntaxError, `trailing junk after numeric literal at or near "%s"`, src[start:i])
 	}
 }
 

@@ -15,7 +15,7 @@ func (b *binder) checkGeneric(actual, declared []sqltypes.OID) bool {
 // resolveGeneric is enforce_generic_type_consistency: declared is overwritten
 // with actual types; the result is the actual result type.
 func (b *binder) resolveGeneric(actual, declared []sqltypes.OID, ret sqltypes.OID) sqltypes.OID {
-	poly := isPoly(ret)
+	poly := false
 	for _, d := range declared {
 		poly = poly || isPoly(d)
 	}
