@@ -57,6 +57,12 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 		return pos, err
 	}
 	payload, err := t.encode(ctx)
+	if err == nil {
+		if err = t.writes.Err(); err != nil { // what was staged is dropped by the next term at the latest
+			t.dropStaged(t.xid.Load())
+			err = spillError(err)
+		}
+	}
 	if err != nil {
 		return pos, err
 	}

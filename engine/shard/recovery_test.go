@@ -234,7 +234,7 @@ func TestLargeTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.opts.StageThreshold, s.opts.MaxTxnBytes = 4000, 200000
+	s.opts.StageThreshold, s.opts.MaxTxnBytes, s.opts.SpillBytes, s.opts.SpillDir = 4000, 200000, 20000, t.TempDir()
 	l.Keep()
 	r := bulk(t, s, "big", 500)
 	if n := len(l.Entries()); n < 10 {
@@ -470,6 +470,9 @@ func TestSavepoints(t *testing.T) {
 	ctx := context.Background()
 	for seed := range int64(20) {
 		s, _ := testEngine(t)
+		if seed%2 == 1 {
+			s.opts.SpillBytes, s.opts.SpillDir = 400, t.TempDir()
+		}
 		r := counterTable(t, s, 5)
 		model := map[int64]int64{0: 0, 1: 0, 2: 0, 3: 0, 4: 0}
 		type mark struct {

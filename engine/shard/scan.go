@@ -194,6 +194,11 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if s.buf != nil {
+		if err := s.buf.Err(); err != nil {
+			return 0, spillError(err)
+		}
+	}
 	s.started = true
 	b.N, b.Sel, b.Cols = n, nil, s.dec.Finish()
 	return n, nil

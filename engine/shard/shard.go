@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +50,11 @@ type Options struct {
 	// pieces, in bytes; 0: 1 MiB. MaxTxnBytes is where 54000 begins; 0: 1 GiB.
 	StageThreshold int
 	MaxTxnBytes    int64
+	// SpillBytes is how much of a transaction's changes is held in memory; beyond it
+	// they go to files in SpillDir. 0: 32 MiB; "": Dir/spill, or the system's
+	// directory for temporary files when FS is not the operating system's.
+	SpillBytes int64
+	SpillDir   string
 	// MaxSnapshotAge is how old a snapshot may get before reading from it answers
 	// 72000 (it keeps old versions from being dropped); 0: 24 h, negative: no limit.
 	MaxSnapshotAge time.Duration
@@ -111,6 +118,18 @@ func Open(opts Options) (*Shard, error) {
 	}
 	if opts.FlushInterval == 0 {
 		opts.FlushInterval = 30 * time.Second
+	}
+	if opts.SpillBytes == 0 {
+		opts.SpillBytes = 32 << 20
+	}
+	if opts.SpillDir == "" {
+		opts.SpillDir = os.TempDir()
+		if opts.FS == storage.DefaultFS {
+			opts.SpillDir = filepath.Join(opts.Dir, "spill")
+			if err := os.MkdirAll(opts.SpillDir, 0o700); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if opts.MaxSnapshotAge == 0 {
 		opts.MaxSnapshotAge = 24 * time.Hour

@@ -350,7 +350,7 @@ func (t *Txn) Notify(channel, payload string) error {
 
 func (t *Txn) BulkLoad() { t.bulk = true }
 
-func (t *Txn) MemoryUsed() int64 { return t.writes.Bytes() }
+func (t *Txn) MemoryUsed() int64 { return t.writes.Memory() }
 
 // writable answers why the transaction may not write. ReadOnly is checked by the
 // session, which knows what PostgreSQL allows in a read-only transaction

@@ -2,7 +2,9 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"syscall"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -19,7 +21,20 @@ func (t *Txn) put(key string, val []byte) uint32 {
 			t.stmt = t.writes.Copy()
 		}
 	}
-	return t.writes.Put(key, val)
+	seq := t.writes.Put(key, val)
+	if t.writes.Memory() > t.s.opts.SpillBytes {
+		if err := t.writes.Spill(t.s.opts.SpillDir); err != nil {
+			t.fail(spillError(err))
+		}
+	}
+	return seq
+}
+
+func spillError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return pgerror.Wrap(err, pgerror.DiskFull, "could not write the changes of a large transaction to a temporary file: no space left on device")
+	}
+	return pgerror.Wrap(err, pgerror.IoError, "could not use the temporary file of a large transaction")
 }
 
 // room refuses a transaction that has grown past the maximum.

@@ -20,7 +20,9 @@ type Buffer struct {
 	small []pair // sorted; used while tree is nil
 	owned bool   // small is not shared with a copy
 	tree  *btree.Map[string, Write]
-	bytes int64
+	runs  []*run // spilled parts, oldest first; older than small and tree
+	bytes int64  // in memory
+	file  int64  // in runs
 	seq   uint32
 }
 
@@ -35,16 +37,54 @@ const smallMax = 24
 // entryOverhead is what an entry costs beside key and value, in bytes.
 const entryOverhead = 64
 
-// Len is the number of keys written.
+// Len is the number of keys written; keys that were spilled and written again
+// count twice.
 func (b *Buffer) Len() int {
+	n := b.inMemory()
+	for _, r := range b.runs {
+		n += r.n
+	}
+	return n
+}
+
+func (b *Buffer) inMemory() int {
 	if b.tree != nil {
 		return b.tree.Len()
 	}
 	return len(b.small)
 }
 
-// Bytes is about the memory used.
-func (b *Buffer) Bytes() int64 { return b.bytes }
+// Bytes is about the size of all writes, Memory what of them is in memory.
+func (b *Buffer) Bytes() int64  { return b.bytes + b.file }
+func (b *Buffer) Memory() int64 { return b.bytes }
+
+// Spill moves what is in memory to a file in dir.
+func (b *Buffer) Spill(dir string) error {
+	n := b.inMemory()
+	if n == 0 {
+		return nil
+	}
+	r, err := writeRun(dir, n, b.ascendMemory)
+	if err != nil {
+		return err
+	}
+	b.runs = append(b.runs[:len(b.runs):len(b.runs)], r)
+	b.small, b.owned, b.tree = nil, false, nil
+	b.file += b.bytes
+	b.bytes = 0
+	return nil
+}
+
+// Err is the first error of reading what was spilled: what the buffer answered
+// since cannot be relied on.
+func (b *Buffer) Err() error {
+	for _, r := range b.runs {
+		if e := r.err.Load(); e != nil {
+			return *e
+		}
+	}
+	return nil
+}
 
 // Seq is the number of the newest write.
 func (b *Buffer) Seq() uint32 { return b.seq }
@@ -52,10 +92,16 @@ func (b *Buffer) Seq() uint32 { return b.seq }
 // Get finds the pending write of a key.
 func (b *Buffer) Get(key string) (Write, bool) {
 	if b.tree != nil {
-		return b.tree.Get(key)
-	}
-	if i, ok := b.find(key); ok {
+		if w, ok := b.tree.Get(key); ok {
+			return w, true
+		}
+	} else if i, ok := b.find(key); ok {
 		return b.small[i].w, true
+	}
+	for i := len(b.runs) - 1; i >= 0; i-- {
+		if w, ok := b.runs[i].get(key); ok {
+			return w, true
+		}
 	}
 	return Write{}, false
 }
@@ -125,6 +171,18 @@ func (b *Buffer) Restore(c *Buffer) {
 
 // Ascend calls f for every write in key order until it returns false.
 func (b *Buffer) Ascend(f func(key string, w Write) bool) {
+	if len(b.runs) == 0 {
+		b.ascendMemory(f)
+		return
+	}
+	for c := b.Cursor("", "", false); c.Valid(); c.Next() {
+		if !f(c.Key(), c.Write()) {
+			return
+		}
+	}
+}
+
+func (b *Buffer) ascendMemory(f func(key string, w Write) bool) {
 	if b.tree != nil {
 		b.tree.Scan(f)
 		return
@@ -134,88 +192,4 @@ func (b *Buffer) Ascend(f func(key string, w Write) bool) {
 			return
 		}
 	}
-}
-
-// Cursor walks the writes of one range, in either direction. The buffer must not
-// change while it does: take a Copy.
-type Cursor struct {
-	b    *Buffer
-	it   btree.MapIter[string, Write]
-	i    int
-	ok   bool
-	back bool
-	lo   string
-	hi   string // "" unbounded
-}
-
-// Cursor starts at the first key of [lo, hi), with back at the last one.
-func (b *Buffer) Cursor(lo, hi string, back bool) *Cursor {
-	c := &Cursor{b: b, lo: lo, hi: hi, back: back}
-	if b.tree != nil {
-		c.it = b.tree.Iter()
-		switch {
-		case !back:
-			c.ok = c.it.Seek(lo)
-		case hi == "":
-			c.ok = c.it.Last()
-		case c.it.Seek(hi):
-			c.ok = c.it.Prev()
-		default:
-			c.ok = c.it.Last()
-		}
-	} else {
-		if !back {
-			c.i, _ = b.find(lo)
-		} else if hi == "" {
-			c.i = len(b.small) - 1
-		} else {
-			c.i, _ = b.find(hi)
-			c.i--
-		}
-		c.ok = c.i >= 0 && c.i < len(b.small)
-	}
-	c.clip()
-	return c
-}
-
-func (c *Cursor) clip() {
-	if c.ok {
-		k := c.Key()
-		c.ok = k >= c.lo && (c.hi == "" || k < c.hi)
-	}
-}
-
-// Valid reports whether the cursor is at a write.
-func (c *Cursor) Valid() bool { return c.ok }
-
-// Key and Write are those of the current place.
-func (c *Cursor) Key() string {
-	if c.b.tree != nil {
-		return c.it.Key()
-	}
-	return c.b.small[c.i].key
-}
-
-func (c *Cursor) Write() Write {
-	if c.b.tree != nil {
-		return c.it.Value()
-	}
-	return c.b.small[c.i].w
-}
-
-// Next goes one further in the cursor's direction.
-func (c *Cursor) Next() {
-	switch {
-	case c.b.tree != nil && c.back:
-		c.ok = c.it.Prev()
-	case c.b.tree != nil:
-		c.ok = c.it.Next()
-	case c.back:
-		c.i--
-		c.ok = c.i >= 0
-	default:
-		c.i++
-		c.ok = c.i < len(c.b.small)
-	}
-	c.clip()
 }

@@ -11,6 +11,7 @@ import (
 // The buffer behaves as a sorted map, copies stay what they were, and cursors
 // walk any range both ways.
 func TestBufferModel(t *testing.T) {
+	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		var b Buffer
 		model := map[string]string{}
@@ -45,8 +46,13 @@ func TestBufferModel(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("range %s to %s back %v: got %v, want %v", lo, hi, back, got, want)
 			}
-			if b.Len() != len(m) {
-				t.Fatalf("len %d, want %d", b.Len(), len(m))
+			n := 0
+			b.Ascend(func(k string, w Write) bool {
+				n++
+				return true
+			})
+			if n != len(m) || b.Len() < n || b.Err() != nil {
+				t.Fatalf("%d keys of %d, want %d: %v", n, b.Len(), len(m), b.Err())
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -55,6 +61,11 @@ func TestBufferModel(t *testing.T) {
 					k, v := key.Draw(t, "k"), rapid.StringN(0, 3, 9).Draw(t, "v")
 					b.Put(k, []byte(v))
 					model[k] = v
+				}
+			},
+			"spill": func(t *rapid.T) {
+				if err := b.Spill(dir); err != nil {
+					t.Fatal(err)
 				}
 			},
 			"copy": func(t *rapid.T) {
