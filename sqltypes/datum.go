@@ -11,7 +11,8 @@ type OID uint32
 //
 // Representation by type (Kind in brackets):
 //
-//	[KInt]     bool: I = 0 or 1. int2, int4, int8, oid family, xid, cid, "char": I.
+//	[KInt]     bool: I = 0 or 1. int2, int4, int8, oid family, xid, cid, "char" (0…255): I.
+//	           xid8, pg_lsn: I holds the 64 bits; tid: block << 16 | offset; enum: the label's OID.
 //	           date: I = days since 2000-01-01; time: I = µs since midnight;
 //	           timestamp, timestamptz: I = µs since 2000-01-01 (UTC).
 //	           Infinities: math.MaxInt64 / math.MinInt64 for timestamps,
@@ -21,7 +22,8 @@ type OID uint32
 //	           S != "" → the wide form of numeric.go (any magnitude, NaN, ±Infinity).
 //	           A value that fits the small form is always in the small form.
 //	[KBytes]   text, varchar, bpchar, name, json, xml, bytea, uuid (16 raw bytes), jsonb,
-//	           arrays, composites, ranges, bit strings, inet …: S = the type's payload.
+//	           arrays, composites, ranges, bit strings, inet …: S = the type's payload, described
+//	           where it is read: OpenArray, OpenRecord, OpenRange, OpenMultirange, JSONOf, BitLen, InetParts.
 //	[KDatum]   interval: I = µs, S = "" or 8 bytes (months int32, days int32, big endian);
 //	           timetz: I = µs since midnight, Aux = zone, seconds WEST of UTC.
 type Datum struct {
