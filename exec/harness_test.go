@@ -243,7 +243,11 @@ func sortBy(in planner.Node, keys ...expr.Expr) *planner.Sort {
 // run executes a plan and returns its rows as text.
 func (h *harness) run(root planner.Node, opts ...func(*planner.Plan, *Args)) ([]string, int64, error) {
 	h.t.Helper()
-	p := &planner.Plan{Root: root, Columns: root.Out(), NumExecParams: 16, Command: "SELECT"}
+	return h.runPlan(&planner.Plan{Root: root, Columns: root.Out(), NumExecParams: 16, Command: "SELECT"}, opts...)
+}
+
+func (h *harness) runPlan(p *planner.Plan, opts ...func(*planner.Plan, *Args)) ([]string, int64, error) {
+	h.t.Helper()
 	a := h.arg
 	a.Txn, a.Env, a.Deferred = h.tx, h.env, h.def
 	for _, o := range opts {

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"strings"
+
 	"ostraka/expr"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -48,6 +50,8 @@ func (h *hashKeys) hash(keys []*expr.Vec, sel []uint16, out []uint64) {
 					e = sqltypes.HashInt(v.I64[i])
 				case keyBytes:
 					e = sqltypes.HashString(v.Str[i])
+				case keyPadded:
+					e = sqltypes.HashString(strings.TrimRight(v.Str[i], " "))
 				default:
 					e = h.types[c].Hash(v.Datum(int(i)))
 				}
@@ -79,6 +83,10 @@ func (h *hashKeys) equal(a []*expr.Vec, i int, b []*expr.Vec, j int) bool {
 			}
 		case keyBytes:
 			if x.Str[i] != y.Str[j] {
+				return false
+			}
+		case keyPadded:
+			if x.Str[i] != y.Str[j] && strings.TrimRight(x.Str[i], " ") != strings.TrimRight(y.Str[j], " ") {
 				return false
 			}
 		default:

@@ -30,6 +30,7 @@ const (
 	keyFloat
 	keyNumeric
 	keyBytes
+	keyPadded // character(n): trailing blanks do not count
 )
 
 // classOf tells how values of a type may be compared without asking the type.
@@ -46,6 +47,8 @@ func classOf(t *sqltypes.Type) keyClass {
 		return keyNumeric
 	case sqltypes.OIDText, sqltypes.OIDVarchar, sqltypes.OIDBytea, sqltypes.OIDUuid, sqltypes.OIDName:
 		return keyBytes
+	case sqltypes.OIDBpchar:
+		return keyPadded
 	}
 	return keyOther
 }

@@ -26,6 +26,8 @@ func init() {
 			addCompare(t+op, acc, compareFloats)
 		}
 		addCompare("numeric_"+op, acc, compareNumerics)
+		addCompare("date_"+op+"_timestamp", acc, compareDateTime)
+		addCompare("timestamp_"+op+"_date", acc, compareTimeDate)
 		for _, t := range []string{"text_", "bytea", "uuid_"} {
 			addCompare(t+op, acc, compareStrings)
 		}
@@ -41,10 +43,13 @@ const (
 	compareFloats
 	compareNumerics
 	compareStrings
+	// A date with a timestamp, and the other way round.
+	compareDateTime
+	compareTimeDate
 )
 
 func addCompare(src string, acc accept, kind compareKind) {
-	repr := [...]sqltypes.Kind{sqltypes.KInt, sqltypes.KFloat, sqltypes.KNumeric, sqltypes.KBytes}[kind]
+	repr := [...]sqltypes.Kind{sqltypes.KInt, sqltypes.KFloat, sqltypes.KNumeric, sqltypes.KBytes, sqltypes.KInt, sqltypes.KInt}[kind]
 	addKernel(src, 2, func(c *compiler, e *Call, args []node, generic *mapNode) node {
 		if c.kind(e.Args[0]) != repr {
 			return nil
@@ -54,6 +59,12 @@ func addCompare(src string, acc accept, kind compareKind) {
 		if _, ok := n.a.(constant); ok {
 			n.a, n.b, n.swapped = n.b, n.a, true
 			n.acc[0], n.acc[2] = acc[2], acc[0]
+			switch kind {
+			case compareDateTime:
+				n.kind = compareTimeDate
+			case compareTimeDate:
+				n.kind = compareDateTime
+			}
 		}
 		return n
 	})
@@ -87,6 +98,8 @@ func (n *compareNode) row(s *state, row []sqltypes.Datum) (sqltypes.Datum, error
 	switch n.kind {
 	case compareInts:
 		c = int(b2i(x.I > y.I) - b2i(x.I < y.I))
+	case compareDateTime, compareTimeDate:
+		return n.callFn(s, x, y)
 	case compareFloats:
 		c = cmpFloat(x.Float(), y.Float())
 	case compareNumerics:
@@ -131,9 +144,9 @@ func (n *compareNode) vec(s *state, b *Batch, sel []uint16) (*Vec, error) {
 		}
 	default:
 		xs, ys := x.I64, y.I64
-		if n.kind == compareNumerics {
+		if n.kind != compareInts {
 			var ok bool
-			if xs, ys, _, ok = n.al.align(x, y, sel); !ok {
+			if xs, ys, ok = n.common(x, y, sel); !ok {
 				return n.wide(s, res, x, y, sel)
 			}
 		}
@@ -143,6 +156,40 @@ func (n *compareNode) vec(s *state, b *Batch, sel []uint16) (*Vec, error) {
 		}
 	}
 	return res, nil
+}
+
+// common brings both sides to one representation as integers.
+func (n *compareNode) common(x, y *Vec, sel []uint16) (xs, ys []int64, ok bool) {
+	switch n.kind {
+	case compareDateTime:
+		xs, ok = n.al.times(x, sel)
+		return xs, y.I64, ok
+	case compareTimeDate:
+		ys, ok = n.al.times(y, sel)
+		return x.I64, ys, ok
+	}
+	xs, ys, _, ok = n.al.align(x, y, sel)
+	return xs, ys, ok
+}
+
+const (
+	dayMicros = 24 * 60 * 60 * 1000000
+	// Dates between these are timestamps too; both are a little inside PostgreSQL's limits.
+	minTimeDate, maxTimeDate = -2450000, 106700000
+)
+
+// times turns dates into timestamps; false when one is infinite or has none.
+func (al *aligner) times(v *Vec, sel []uint16) ([]int64, bool) {
+	if al.tmp == nil {
+		al.tmp = make([]int64, BatchSize)
+	}
+	bad := int64(0)
+	for _, i := range sel {
+		d := v.I64[i]
+		bad |= b2i(d < minTimeDate || d > maxTimeDate)
+		al.tmp[i] = d * dayMicros
+	}
+	return al.tmp, bad == 0
 }
 
 func (n *compareNode) wide(s *state, res, x, y *Vec, sel []uint16) (*Vec, error) {
@@ -196,9 +243,9 @@ func (n *compareNode) filter(s *state, b *Batch, sel, out []uint16) ([]uint16, e
 		}
 	default:
 		xs, ys := x.I64, y.I64
-		if n.kind == compareNumerics {
+		if n.kind != compareInts {
 			var ok bool
-			if xs, ys, _, ok = n.al.align(x, y, sel); !ok {
+			if xs, ys, ok = n.common(x, y, sel); !ok {
 				v, err := n.wide(s, n.out.get(sqltypes.KInt), x, y, sel)
 				if err != nil {
 					return out, err
@@ -256,10 +303,38 @@ func (n *compareNode) filterConst(x *Vec, d sqltypes.Datum, sel, out []uint16) (
 			}
 		}
 	}
+	c, acc := d.I, n.acc
+	switch n.kind {
+	case compareTimeDate:
+		if c < minTimeDate || c > maxTimeDate {
+			return nil, false
+		}
+		c *= dayMicros
+	case compareDateTime: // compare days: date < time means date < the first day not before it
+		if c == math.MinInt64 || c == math.MaxInt64 {
+			return nil, false
+		}
+		day := c / dayMicros
+		if c%dayMicros < 0 {
+			day--
+		}
+		if day*dayMicros != c {
+			switch acc {
+			case operatorsByName["eq"]:
+				return res[:0], true
+			case operatorsByName["ne"]:
+				return append(res[:0], sel...), true
+			case operatorsByName["lt"]:
+				acc = operatorsByName["le"]
+			case operatorsByName["ge"]:
+				acc = operatorsByName["gt"]
+			}
+		}
+		c = day
+	}
 	// x op c as lo ≤ x ≤ hi, perhaps negated.
 	lo, hi, not := int64(math.MinInt64), int64(math.MaxInt64), int64(0)
-	c := d.I
-	switch n.acc {
+	switch acc {
 	case operatorsByName["eq"]:
 		lo, hi = c, c
 	case operatorsByName["ne"]:

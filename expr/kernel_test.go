@@ -147,7 +147,12 @@ func randomDatum(rng *rand.Rand, oid sqltypes.OID, round int, scale int32) sqlty
 			return pick(math.MinInt32, math.MaxInt32, -800000)
 		}
 		return sqltypes.Int(small * 300)
-	case sqltypes.OIDInt8, sqltypes.OIDTimestamp, sqltypes.OIDTimestamptz, sqltypes.OIDMoney:
+	case sqltypes.OIDTimestamp:
+		if rng.Intn(2) == 0 {
+			return sqltypes.Int(small * 300 * dayMicros)
+		}
+		return pick(math.MinInt64, math.MaxInt64, 0, 1)
+	case sqltypes.OIDInt8, sqltypes.OIDTimestamptz, sqltypes.OIDMoney:
 		return pick(math.MinInt64, math.MaxInt64, 0, math.MaxInt32+1)
 	case sqltypes.OIDTime, sqltypes.OIDOid:
 		return sqltypes.Int(max(small, 0))
