@@ -159,7 +159,7 @@ func (o *mergeJoinOp) retire() error {
 		}
 	}
 	o.mem.release()
-	o.group.reset()
+	o.group.clear()
 	o.gkeys = nil
 	return nil
 }

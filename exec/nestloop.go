@@ -165,12 +165,7 @@ func (o *nestLoopOp) next() (*batch, error) {
 func (o *nestLoopOp) flush() (*batch, error) {
 	b, err := o.out.emit(o.rows, o.seen)
 	if len(o.params) > 0 {
-		o.rows.n = 0
-		for _, c := range o.rows.cols {
-			if c != nil {
-				c.Reset(c.Kind)
-			}
-		}
+		o.rows.clear()
 	}
 	return b, err
 }

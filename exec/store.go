@@ -38,6 +38,16 @@ func (s *store) reset() {
 	s.n, s.bytes = 0, 0
 }
 
+// clear forgets all rows and keeps their memory for others.
+func (s *store) clear() {
+	for _, c := range s.cols {
+		if c != nil {
+			c.Reset(c.Kind)
+		}
+	}
+	s.n, s.bytes = 0, 0
+}
+
 // append adds the rows sel of the given columns.
 func (s *store) append(cols []*expr.Vec, sel []uint16) int64 {
 	before := s.bytes
