@@ -3,13 +3,11 @@ package pgfront
 import (
 	"context"
 	"encoding/binary"
-	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -232,6 +230,7 @@ func TestTerminateAndTimeouts(t *testing.T) {
 				victim = int(s.PID)
 			}
 		}
+		time.Sleep(time.Millisecond) // polling a condition
 	}
 	if got := b.exchange(1); !strings.HasSuffix(got, "Z:I") {
 		t.Fatal(got)
@@ -277,6 +276,7 @@ func TestShutdownTellsClients(t *testing.T) {
 		if running {
 			break
 		}
+		time.Sleep(time.Millisecond) // polling a condition
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -327,8 +327,3 @@ func TestCopyOutBinary(t *testing.T) {
 		t.Fatalf("%q %v %v", sb.String(), tag, err)
 	}
 }
-
-var (
-	_ = io.EOF
-	_ = pgx.ErrNoRows
-)

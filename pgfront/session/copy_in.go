@@ -64,6 +64,9 @@ func (s *Session) copyData() ([]byte, error) {
 	for {
 		kind, body, err := s.in.Next()
 		if err != nil {
+			if _, ok := err.(*pgerror.Error); !ok {
+				err = fatal(pgerror.Wrap(err, pgerror.ConnectionFailure, "unexpected EOF on client connection during COPY from stdin"))
+			}
 			return nil, err
 		}
 		if s.ctx.fired.Load() {

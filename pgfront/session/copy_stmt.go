@@ -35,9 +35,6 @@ func (s *Session) copyStmt(p *prepared, n *pg.CopyStmt) (*outcome, error) {
 		return nil, err
 	}
 	if n.Query != nil {
-		if err := c.opts.Check(false); err != nil {
-			return nil, err
-		}
 		return tagged(c.toQuery(n.Query))
 	}
 	if err := c.findTable(); err != nil {

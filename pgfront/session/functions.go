@@ -6,6 +6,8 @@ import (
 
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
+
+	_ "ostraka/sqltypes/builtin" // registered first: what follows replaces its session-less versions
 )
 
 // Functions of a session's own: they find it through Env.Session.Ext().

@@ -181,8 +181,11 @@ func (s *Session) handle(kind byte, body []byte) error {
 	return nil // CopyData, CopyDone, CopyFail outside of COPY are ignored
 }
 
-// ready ends a command cycle.
+// ready ends a command cycle, unless the session is about to end.
 func (s *Session) ready() {
+	if s.fatalEnd() != nil {
+		return
+	}
 	s.inQuery = false
 	if s.tx.state == txNone {
 		s.notify.deliver()
@@ -273,8 +276,21 @@ func (s *Session) fail(err error) {
 	}
 	e := s.clientError(err)
 	s.out.Abort()
-	s.out.ErrorResponse(e)
+	if e.Severity == "FATAL" {
+		s.setEnded(e) // finish tells the client
+	} else {
+		s.out.ErrorResponse(e)
+	}
 	s.abortTransaction(e)
+}
+
+// setEnded makes the session end with err; the first reason counts.
+func (s *Session) setEnded(err error) {
+	s.mu.Lock()
+	if s.ended == nil {
+		s.ended = err
+	}
+	s.mu.Unlock()
 }
 
 // clientError makes what the client sees of an error.
