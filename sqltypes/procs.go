@@ -202,3 +202,32 @@ func parseProc(l *factLine, p *Proc) {
 		p.key = p.Src
 	}
 }
+
+// UnknownRegistrations lists the keys of registered implementations that no
+// function of the table has; tests keep it empty.
+func UnknownRegistrations() []string {
+	procs.load()
+	procs.mu.Lock()
+	defer procs.mu.Unlock()
+	known := make(map[string]bool, len(procs.all))
+	for _, p := range procs.all {
+		known[p.key] = true
+	}
+	var out []string
+	for key := range procs.scalars {
+		if !known[key] {
+			out = append(out, key)
+		}
+	}
+	for key := range procs.sets {
+		if !known[key] {
+			out = append(out, key)
+		}
+	}
+	for key := range procs.aggs {
+		if !known[key] {
+			out = append(out, key)
+		}
+	}
+	return out
+}

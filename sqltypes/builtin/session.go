@@ -107,6 +107,39 @@ func sleep(c *Call, args []Datum) (Datum, error) {
 	}
 }
 
+// sleepFor and sleepUntil are written in SQL there.
+func sleepFor(c *Call, args []Datum) (Datum, error) {
+	s, err := needSession(c)
+	if err != nil {
+		return null, err
+	}
+	now := s.Clock()
+	until, err := addIntervalTZ(c, now, sqltypes.IntervalOf(args[0]))
+	if err != nil {
+		return null, err
+	}
+	return sleep(c, []Datum{sqltypes.Float(float64(until-now) / 1e6)})
+}
+
+func sleepUntil(c *Call, args []Datum) (Datum, error) {
+	s, err := needSession(c)
+	if err != nil {
+		return null, err
+	}
+	return sleep(c, []Datum{sqltypes.Float(float64(args[0].I-s.Clock()) / 1e6)})
+}
+
+// timeOfDayText is timeofday(): the wall clock in words.
+func timeOfDayText(c *Call, _ []Datum) (Datum, error) {
+	s, err := needSession(c)
+	if err != nil {
+		return null, err
+	}
+	us := s.Clock()
+	t := time.Unix(10957*86400+floorDiv(us, usecPerSec), us%usecPerSec*1000).In(zoneOf(c))
+	return text(t.Format("Mon Jan 02 15:04:05.000000 2006 MST"))
+}
+
 func setSeed(c *Call, args []Datum) (Datum, error) {
 	s, err := needSession(c)
 	if err != nil {
@@ -147,15 +180,15 @@ func init() {
 		"statement_timestamp":            func(c *Call, _ []Datum) (Datum, error) { return integer(c.Env.StatementTime) },
 		"drandom":                        fromSession(func(s sqltypes.SessionEnv) Datum { return sqltypes.Float(s.Random()) }),
 		"setseed":                        setSeed,
-		"pg_sleep":                       sleep,
-		"getdatabaseencoding":            constant(sqltypes.Text("UTF8")),
-		"pg_client_encoding":             constant(sqltypes.Text("UTF8")),
-		"pg_jit_available":               constant(sqltypes.Bool(false)),
-		"pg_is_in_recovery":              constant(sqltypes.Bool(false)),
-		"pg_trigger_depth":               constant(sqltypes.Int(0)),
-		"pg_typeof":                      func(c *Call, _ []Datum) (Datum, error) { return integer(int64(c.ArgTypes[0].OID)) },
-		"format_type":                    formatType,
-		"pg_collation_for":               collationFor,
+		"pg_sleep":                       sleep, "pg_sleep_for(interval)": sleepFor, "pg_sleep_until(timestamptz)": sleepUntil, "timeofday": timeOfDayText,
+		"getdatabaseencoding": constant(sqltypes.Text("UTF8")),
+		"pg_client_encoding":  constant(sqltypes.Text("UTF8")),
+		"pg_jit_available":    constant(sqltypes.Bool(false)),
+		"pg_is_in_recovery":   constant(sqltypes.Bool(false)),
+		"pg_trigger_depth":    constant(sqltypes.Int(0)),
+		"pg_typeof":           func(c *Call, _ []Datum) (Datum, error) { return integer(int64(c.ArgTypes[0].OID)) },
+		"format_type":         formatType,
+		"pg_collation_for":    collationFor,
 	}.register()
 }
 

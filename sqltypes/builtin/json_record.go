@@ -1,0 +1,256 @@
+package builtin
+
+import (
+	"strings"
+
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// rowFields are the columns that a populate or to_record function fills: of the
+// column definition list, or of the first argument's composite type.
+func rowFields(c *Call) ([]sqltypes.Field, error) {
+	if len(c.RetFields) > 0 {
+		return c.RetFields, nil
+	}
+	if len(c.ArgTypes) > 0 {
+		t := sqltypes.LookupType(c.Env, c.ArgTypes[0].OID)
+		for t != nil && t.Base != nil {
+			t = t.Base
+		}
+		if t != nil && len(t.Fields) > 0 {
+			return t.Fields, nil
+		}
+	}
+	return nil, pgerror.New(pgerror.DatatypeMismatch, "could not determine row type for result of %s", c.Proc.Name).
+		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.")
+}
+
+// jsonTextOf is a json or jsonb argument as text.
+func jsonTextOf(typ sqltypes.OID, d Datum) string {
+	if typ == sqltypes.OIDJsonb {
+		return sqltypes.JSONOf(d).String()
+	}
+	return d.S
+}
+
+// fillRow converts the members of an object into the fields; a field without a
+// member keeps its value in base.
+func fillRow(c *Call, fields []sqltypes.Field, base []Datum, object string) ([]Datum, error) {
+	switch k := sqltypes.JSONTextKind(object); {
+	case k == sqltypes.JSONArray:
+		return nil, notJSON("cannot call %s on an array", c.Proc.Name)
+	case isJSONScalar(k):
+		return nil, notJSON("cannot call %s on a scalar", c.Proc.Name)
+	}
+	members := map[string]string{}
+	if err := sqltypes.JSONTextEach(object, func(key, raw string) { members[key] = raw }); err != nil {
+		return nil, err
+	}
+	row := make([]Datum, len(fields))
+	for i, f := range fields {
+		raw, ok := members[f.Name]
+		if !ok {
+			row[i] = null
+			if i < len(base) {
+				row[i] = base[i]
+			}
+			continue
+		}
+		v, err := valueFromJSON(c, f.ColumnType, raw, f.Name)
+		if err != nil {
+			return nil, err
+		}
+		row[i] = v
+	}
+	return row, nil
+}
+
+// valueFromJSON converts a JSON text to a type: arrays and objects member by
+// member, scalars through the type's input function. key is for error hints.
+func valueFromJSON(c *Call, typ sqltypes.ColumnType, raw, key string) (Datum, error) {
+	kind := sqltypes.JSONTextKind(raw)
+	if kind == sqltypes.JSONNull {
+		return isNull()
+	}
+	t, err := elemType(c, typ.OID)
+	if err != nil {
+		return null, err
+	}
+	typmod := typ.TypMod
+	for t.Base != nil {
+		t, typmod = t.Base, t.TypMod
+	}
+	switch {
+	case t.OID == sqltypes.OIDJson:
+		return text(raw)
+	case t.OID == sqltypes.OIDJsonb:
+		return jsonbResult(sqltypes.ParseJSONB(raw))
+	case kind == sqltypes.JSONString:
+		s, err := sqltypes.JSONTextAsText(raw)
+		if err != nil {
+			return null, err
+		}
+		return t.In(c.Env, s.S, typmod)
+	case t.IsArray && t.Len == -1:
+		return arrayFromJSON(c, t, typmod, raw, key)
+	case t.TypType == 'c':
+		row, err := fillRow(c, t.Fields, nil, raw)
+		if err != nil {
+			return null, err
+		}
+		return recordOf(t.Fields, row), nil
+	}
+	return t.In(c.Env, strings.Trim(raw, " \t\n\r"), typmod)
+}
+
+// recordOf makes a composite value.
+func recordOf(fields []sqltypes.Field, row []Datum) Datum {
+	types := make([]*sqltypes.Type, len(fields))
+	for i, f := range fields {
+		types[i] = f.Type
+	}
+	return sqltypes.MakeRecord(types, row)
+}
+
+// arrayFromJSON reads a JSON array, of arrays for several dimensions.
+func arrayFromJSON(c *Call, t *sqltypes.Type, typmod int32, raw, key string) (Datum, error) {
+	if sqltypes.JSONTextKind(raw) != sqltypes.JSONArray {
+		e := pgerror.New(pgerror.InvalidTextRepresentation, "expected JSON array")
+		if key != "" {
+			e = e.WithHint("See the value of key \"%s\".", key)
+		}
+		return fail(e)
+	}
+	elem := t.ElemType
+	nested := elem.OID != sqltypes.OIDJson && elem.OID != sqltypes.OIDJsonb
+	var dims []sqltypes.ArrayDim
+	var elems []Datum
+	var walk func(raw string, depth int) error
+	walk = func(raw string, depth int) error {
+		var parts []string
+		if err := sqltypes.JSONTextEach(raw, func(_, v string) { parts = append(parts, v) }); err != nil {
+			return err
+		}
+		if depth == len(dims) {
+			dims = append(dims, sqltypes.ArrayDim{Len: int32(len(parts)), Lower: 1})
+		} else if int(dims[depth].Len) != len(parts) {
+			return malformedArray()
+		}
+		for _, v := range parts {
+			isArray := nested && sqltypes.JSONTextKind(v) == sqltypes.JSONArray
+			if isArray != (depth+1 < len(dims)) && len(elems) > 0 {
+				return malformedArray()
+			}
+			if isArray {
+				if err := walk(v, depth+1); err != nil {
+					return err
+				}
+				continue
+			}
+			d, err := valueFromJSON(c, sqltypes.ColumnType{OID: elem.OID, TypMod: typmod}, v, "")
+			if err != nil {
+				return err
+			}
+			elems = append(elems, d)
+		}
+		return nil
+	}
+	if err := walk(raw, 0); err != nil {
+		return null, err
+	}
+	if err := sqltypes.CheckArraySize(dims); err != nil {
+		return null, err
+	}
+	return sqltypes.MakeArray(elem, dims, elems), nil
+}
+
+func malformedArray() *pgerror.Error {
+	return pgerror.New(pgerror.InvalidTextRepresentation, "malformed JSON array").
+		WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
+}
+
+// baseFields are the values of the record that populate functions start from.
+func baseFields(d Datum) []Datum {
+	if d.Null {
+		return nil
+	}
+	return sqltypes.OpenRecord(d).Values()
+}
+
+// populateRecord is json[b]_populate_record(base, json); to_record has no base (at 0).
+func populateRecord(at int) sqltypes.ScalarFunc {
+	return func(c *Call, args []Datum) (Datum, error) {
+		if args[at].Null {
+			if at > 0 {
+				return args[0], nil
+			}
+			return isNull()
+		}
+		fields, err := rowFields(c)
+		if err != nil {
+			return null, err
+		}
+		var base []Datum
+		if at > 0 {
+			base = baseFields(args[0])
+		}
+		row, err := fillRow(c, fields, base, jsonTextOf(c.ArgTypes[at].OID, args[at]))
+		if err != nil {
+			return null, err
+		}
+		return recordOf(fields, row), nil
+	}
+}
+
+// populateSet is the same for an array of objects, one row each.
+func populateSet(at int) sqltypes.SetFunc {
+	return func(c *Call, args []Datum) (sqltypes.RowSource, error) {
+		t := &tableOf{}
+		if args[at].Null {
+			return t, nil
+		}
+		fields, err := rowFields(c)
+		if err != nil {
+			return nil, err
+		}
+		var base []Datum
+		if at > 0 {
+			base = baseFields(args[0])
+		}
+		raw := jsonTextOf(c.ArgTypes[at].OID, args[at])
+		switch k := sqltypes.JSONTextKind(raw); {
+		case k == sqltypes.JSONObject && c.ArgTypes[at].OID == sqltypes.OIDJson:
+			return nil, notJSON("cannot call %s on an object", c.Proc.Name)
+		case isJSONScalar(k) && c.ArgTypes[at].OID == sqltypes.OIDJson:
+			return nil, notJSON("cannot call %s on a scalar", c.Proc.Name)
+		case k != sqltypes.JSONArray:
+			return nil, notJSON("cannot call %s on a non-array", c.Proc.Name)
+		}
+		var failed error
+		err = sqltypes.JSONTextEach(raw, func(_, v string) {
+			if failed != nil {
+				return
+			}
+			if sqltypes.JSONTextKind(v) != sqltypes.JSONObject {
+				failed = notJSON("argument of %s must be an array of objects", c.Proc.Name)
+				return
+			}
+			var row []Datum
+			if row, failed = fillRow(c, fields, base, v); failed == nil {
+				t.rows = append(t.rows, row)
+			}
+		})
+		if err == nil {
+			err = failed
+		}
+		return t, err
+	}
+}
+
+func init() {
+	for _, p := range []string{"json", "jsonb"} {
+		scalarTable{p + "_populate_record": populateRecord(1), p + "_to_record": populateRecord(0)}.register()
+		setTable{p + "_populate_recordset": populateSet(1), p + "_to_recordset": populateSet(0)}.register()
+	}
+}
