@@ -61,6 +61,9 @@ func unwrap(n planner.Node) (real planner.Node, filters []expr.Expr, exprs [][]e
 }
 
 func (b *builder) node(n planner.Node) *node {
+	saved := b.d.cols
+	b.d.cols = nil
+	defer func() { b.d.cols = saved }()
 	real, filters, above := unwrap(n)
 	out := &node{est: *n.Est()}
 	if b.st != nil && b.st.Node != nil {
@@ -102,6 +105,7 @@ func (b *builder) aggregateColumn(a *planner.Aggregate) func(*expr.Col) string {
 	plain := deparser{types: b.d.types, typ: b.d.typ}
 	return func(c *expr.Col) string {
 		switch i := c.Idx; {
+		case i < 0:
 		case i < len(a.GroupBy):
 			return plain.text(a.GroupBy[i], true)
 		case i-len(a.GroupBy) < len(a.Aggs):
