@@ -29,7 +29,7 @@ func sessionDeps(n *Node, reg *session.Registry) session.Deps {
 	}
 	ex := executor{rt: rt}
 	return session.Deps{
-		Engine: n.shard, Planner: statements{}, Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
+		Engine: n.shard, Planner: newStatements(n.shard), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
 		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: time.Now, NodeName: n.cfg.NodeID, Node: n,
 		Limits: session.Limits{TempDir: n.tempDir()},
 	}
@@ -43,7 +43,9 @@ func (n *Node) tempDir() string {
 }
 
 // statements is session.Planner over the planner's rooms.
-type statements struct{}
+type statements struct{ sizes *tableSizes }
+
+func newStatements(e engine.Engine) statements { return statements{newTableSizes(e)} }
 
 func (statements) Parse(sql string) ([]*planner.Statement, error) { return parse.Parse(sql) }
 
@@ -55,7 +57,10 @@ func (statements) Classify(pc *planner.Context, stmt *planner.Statement, prepare
 	return parse.Classify(stmt.AST, lookups{pc, prepared})
 }
 
-func (statements) Compile(pc *planner.Context, stmt *planner.Statement) (*planner.Plan, error) {
+func (st statements) Compile(pc *planner.Context, stmt *planner.Statement) (*planner.Plan, error) {
+	if st.sizes != nil && pc.SizeHint == nil {
+		pc.SizeHint = st.sizes.hint
+	}
 	return compile(pc, stmt.AST)
 }
 
@@ -64,7 +69,31 @@ func compile(pc *planner.Context, node *pg.Node) (*planner.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if pc.IndexExprs == nil {
+		pc.IndexExprs = func(rel *catalog.Relation, ix *catalog.Index) ([]expr.Expr, expr.Expr) {
+			return indexExprs(pc, rel, ix)
+		}
+	}
 	return opt.Optimize(pc, q, params)
+}
+
+// indexExprs binds an index's expressions and predicate for the optimiser; one
+// that does not bind leaves the index unused.
+func indexExprs(pc *planner.Context, rel *catalog.Relation, ix *catalog.Index) (keys []expr.Expr, pred expr.Expr) {
+	keys = make([]expr.Expr, len(ix.Keys))
+	for i, k := range ix.Keys {
+		if k.Attr == 0 {
+			if e, err := bind.RelationExpr(pc, rel, k.Expr); err == nil {
+				keys[i] = e
+			}
+		}
+	}
+	if ix.Predicate != "" {
+		if e, err := bind.RelationExpr(pc, rel, ix.Predicate); err == nil {
+			pred = e
+		}
+	}
+	return keys, pred
 }
 
 // executor is session.Executor over package exec.

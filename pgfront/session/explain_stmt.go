@@ -173,6 +173,7 @@ func (s *Session) explained(p *prepared, n *pg.ExplainStmt, outer *portal) (*por
 		return nil, pgerror.NotSupported("EXPLAIN of this statement")
 	}
 	q := s.innerStatement(p, node)
+	q.explain = true
 	var args []sqltypes.Datum
 	if outer != nil {
 		args, q.declared = outer.args, p.params

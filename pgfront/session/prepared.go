@@ -25,8 +25,9 @@ type prepared struct {
 	fromSQL  bool
 	at       time.Time
 	// fixed: cols were told to a client and must not change.
-	fixed  bool
-	remote bool // prepared in the upstream session, whose descriptions are relayed
+	fixed   bool
+	remote  bool // prepared in the upstream session, whose descriptions are relayed
+	explain bool // planned to be shown
 	// enc caches the encoder of all columns in one format (index 0 text, 1 binary).
 	enc  [2]*rowEncoder
 	uses int64
@@ -158,7 +159,9 @@ func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
 	if p.fixed {
 		declared = p.params // parameter types do not change once told
 	}
-	plan, err := s.deps.Planner.Compile(s.planContext(cat, p.text, declared), p.stmt)
+	pc := s.planContext(cat, p.text, declared)
+	pc.Explain = p.explain
+	plan, err := s.deps.Planner.Compile(pc, p.stmt)
 	if err != nil {
 		return err
 	}

@@ -649,7 +649,10 @@ func (lv *level) indexScanPath(i int, ix *catalog.Index, keys []expr.Expr, s *sc
 	if !ix.Clustered && !s.indexOnly {
 		per += costLookup * lv.lookupFactor(i, ix, fetched)
 	}
-	p.startup = restrictStartup(rest) + costSeek
+	p.startup = restrictStartup(rest)
+	if !ix.Clustered {
+		p.startup += costSeek
+	}
 	p.total = restrictStartup(rest) + costSeek*seeks + fetched*per
 	if unique && s.ranges[0].AnyArray < 0 {
 		p.rows = math.Min(1, r.rows)

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math"
+	"strings"
 
 	"ostraka/expr"
 	"ostraka/planner"
@@ -240,6 +241,9 @@ func (lv *level) eqSel(vs varStat, b binaryOp, c *expr.Const, known bool) float6
 	if !known {
 		s := (1 - vs.nullFrac) / vs.distinct
 		if len(vs.col.MCVFreq) > 0 {
+			if hasParam(b.right) && vs.col.MCVFreq[0] > 10*s {
+				lv.p.plan.ParamsMatter = true
+			}
 			s = math.Min(s, vs.col.MCVFreq[0])
 		}
 		return s
@@ -397,8 +401,20 @@ func (lv *level) trySel(vs varStat, proc *sqltypes.Proc, b binaryOp, c *expr.Con
 	return common + guess*rest
 }
 
-// patternSel guesses from the pattern's text: each fixed character keeps a fifth.
+// patternSel guesses from the pattern's text: a fixed prefix is a narrow range, each
+// further fixed character keeps a fifth.
 func patternSel(pat, op string) float64 {
+	if op == "~~" || op == "!~~" {
+		if prefix, whole, _ := likePrefix(pat); whole {
+			return defaultEqSel
+		} else if prefix != "" && len(prefix) < len(pat) {
+			rest := pat[len(prefix):]
+			if strings.Trim(rest, "%") == "" {
+				return defaultRangeSel
+			}
+			return math.Max(1e-6, defaultRangeSel*patternSel(rest, ""))
+		}
+	}
 	s, fixed := 1.0, 0
 	for i := 0; i < len(pat); i++ {
 		switch ch := pat[i]; {

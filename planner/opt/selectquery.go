@@ -18,25 +18,68 @@ func (lv *level) planSelect() result {
 		lv.prepareModify()
 		return lv.planPrepared()
 	}
-	if !decorrelatable(lv.q) {
+	ends := minMaxQuery(lv.q)
+	joins := decorrelatable(lv.q)
+	if ends == nil && !joins {
 		return lv.planSelectAs(false)
 	}
 	p.variants++
 	if p.variants > 4 {
 		return lv.planSelectAs(true)
 	}
-	other := &level{p: p, parent: lv.parent, q: cloneQuery(lv.q), tuples: lv.tuples, ctes: lv.ctes, cteEst: lv.cteEst}
+	// The alternative: an index's ends instead of an aggregate, or subqueries run per row.
+	other := &level{p: p, parent: lv.parent, q: ends, tuples: lv.tuples, ctes: lv.ctes, cteEst: lv.cteEst}
+	if ends == nil {
+		other.q = cloneQuery(lv.q)
+	}
 	before := p.mark()
-	joined := lv.planSelectAs(true)
+	first := lv.planSelectAs(true)
 	after := p.mark()
 	p.reset(before)
-	perRow := other.planSelectAs(false)
-	if p.err == nil && perRow.node.Est().Total+p.subPlanRisk(len(before.subplans)) < joined.node.Est().Total {
+	second := other.planSelectAs(false)
+	cost := second.node.Est().Total
+	if !other.oneRow() {
+		cost += p.subPlanRisk(len(before.subplans))
+	}
+	for _, i := range p.plan.Inits[len(before.inits):] {
+		if ends != nil {
+			cost += i.Root.Est().Total
+		}
+	}
+	if p.err == nil && cost < first.node.Est().Total {
 		*lv = *other
-		return perRow
+		return second
 	}
 	p.reset(after)
-	return joined
+	return first
+}
+
+// oneRow reports that the level reads one table by a complete unique key.
+func (lv *level) oneRow() bool {
+	i := lv.allRels.single()
+	if i < 0 || lv.rte(i).Kind != planner.RTERelation {
+		return false
+	}
+	t := lv.rte(i)
+next:
+	for _, ix := range t.Rel.Indexes {
+		if !ix.Unique && !ix.Primary || ix.Predicate != "" {
+			continue
+		}
+		for _, k := range ix.Keys {
+			fixed := false
+			for _, c := range lv.rel(i).restrict {
+				if v, _, ok := columnEqualsValue(c); ok && attrOf(t, v.Col) == k.Attr {
+					fixed = true
+				}
+			}
+			if !fixed {
+				continue next
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // subPlanRisk is what running each dear subplan for some rows more than expected

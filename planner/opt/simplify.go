@@ -2,6 +2,7 @@ package opt
 
 import (
 	"ostraka/expr"
+	"ostraka/planner"
 	"ostraka/sqltypes"
 )
 
@@ -68,8 +69,30 @@ func (p *planning) fold(e expr.Expr) expr.Expr {
 		}
 	case *expr.Distinct:
 		return p.foldDistinct(n)
+	case *expr.Field:
+		if r, ok := n.Arg.(*expr.RowCtor); ok && n.Num < len(r.Fields) {
+			return r.Fields[n.Num]
+		}
+	case *expr.MinMax, *expr.NullIf, *expr.ArrayCoerce:
+		return p.foldConstant(e)
 	}
 	return e
+}
+
+// foldConstant evaluates a node all of whose operands are constants.
+func (p *planning) foldConstant(e expr.Expr) expr.Expr {
+	all := true
+	planner.VisitChildren(e, func(x expr.Expr) {
+		switch x.(type) {
+		case *expr.Const, *expr.CaseValue:
+		default:
+			all = false
+		}
+	})
+	if !all {
+		return e
+	}
+	return expr.Fold(e, p.typ)
 }
 
 func (p *planning) foldCall(c *expr.Call) expr.Expr {

@@ -13,6 +13,7 @@ import (
 const (
 	defaultRows     = 1000
 	defaultDistinct = 200
+	minTableBytes   = 10 * 8192 // PostgreSQL's ten pages
 )
 
 // tableSize estimates the rows of a table and the bytes of one.
@@ -31,10 +32,11 @@ func (p *planning) tableSize(r *catalog.Relation) (rows float64) {
 		if b := p.ctx.SizeHint(r); b >= 0 {
 			if st != nil && st.Bytes > 0 && st.Rows > 0 {
 				// Analysed: scale by how much the table has grown since.
-				return math.Max(1, st.Rows*math.Max(float64(b), 1)/float64(st.Bytes))
+				return math.Max(1, st.Rows*math.Max(1, float64(b)/float64(st.Bytes)))
 			}
 			if st == nil {
-				return math.Max(1, float64(b)/width)
+				// What was written last is in memory only: never believe a table to be tiny.
+				return math.Max(1, math.Max(float64(b), minTableBytes)/width)
 			}
 		}
 	}

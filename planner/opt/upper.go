@@ -168,9 +168,6 @@ func (s *upper) sort(order []pathKey, keys []planner.SortKey, top float64, limit
 		n.Estimate.Startup = first
 		n.Estimate.Total = in.Total + cost + in.Rows*costEmit
 	}
-	if top > 0 && top < in.Rows {
-		n.Estimate.Rows = math.Max(1, top)
-	}
 	if s.lv.p.ctx.Settings.DisableSort {
 		n.Estimate.Total += costDisable
 	}
@@ -367,11 +364,7 @@ func (s *upper) limit(tuples float64) {
 	rows := in.Rows
 	frac := 1.0
 	if tuples > 0 && in.Rows > 0 {
-		if sn, ok := s.b.node.(*planner.Sort); ok && sn.Top != nil {
-			frac = math.Min(1, tuples/math.Max(1, in.Rows))
-		} else {
-			frac = math.Min(1, tuples/in.Rows)
-		}
+		frac = math.Min(1, tuples/in.Rows)
 		rows = math.Max(1, math.Min(in.Rows, tuples))
 	}
 	n.Estimate = planner.Estimate{Rows: rows, Width: in.Width, Startup: in.Startup, Total: in.Startup + frac*(in.Total-in.Startup)}
