@@ -16,6 +16,13 @@ import (
 	"ostraka/raft/transport"
 )
 
+// Knobs that tests set smaller: how many entries the log keeps although the state
+// no longer needs them (0: the log's default), and how often the state is flushed.
+var (
+	trailingEntries uint64
+	flushInterval   time.Duration
+)
+
 // homeShard is the group that holds SQL tables, the catalogue and roles.
 const homeShard = 0
 
@@ -78,7 +85,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
 	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
-		MaxTxnBytes: n.cfg.MaxTransaction, Fatal: n.fatal})
+		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal})
 	return err
 }
 
@@ -105,7 +112,7 @@ func (n *Node) openRaft(ctx context.Context) error {
 		return err
 	}
 	n.peers = newDirectory(n)
-	n.group, err = n.host.OpenGroup(raft.GroupConfig{ID: homeShard, Applier: n.shard.Applier()})
+	n.group, err = n.host.OpenGroup(raft.GroupConfig{ID: homeShard, Applier: n.shard.Applier(), TrailingEntries: trailingEntries})
 	if err != nil {
 		return err
 	}
