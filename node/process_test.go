@@ -239,6 +239,7 @@ func everywhere(c *cluster, sql string, want int64) {
 type load struct {
 	acked, unknown [8]int64 // by client; guarded by nothing: one goroutine each, read after wait
 	seq            [8]int64
+	errs           sync.Map // text of an unknown outcome → count
 	stop           atomic.Bool
 	wg             sync.WaitGroup
 }
@@ -279,6 +280,8 @@ func (l *load) client(c *cluster, i int) {
 		case certainlyNot(err):
 		default:
 			l.unknown[i]++
+			n, _ := l.errs.LoadOrStore(err.Error(), new(atomic.Int64))
+			n.(*atomic.Int64).Add(1)
 		}
 	}
 	if conn != nil {
@@ -374,6 +377,10 @@ func TestProcesses(t *testing.T) {
 		acked, unknown = acked+l.acked[i], unknown+l.unknown[i]
 	}
 	t.Logf("%d writes acknowledged, %d with unknown outcome", acked, unknown)
+	l.errs.Range(func(text, n any) bool {
+		t.Logf("%d × %v", n.(*atomic.Int64).Load(), text)
+		return true
+	})
 	if acked == 0 {
 		t.Fatal("no write was acknowledged: the test proves nothing")
 	}
