@@ -120,6 +120,8 @@ type upstream struct {
 	expect []expectation
 	// dirty: something was sent since the last Sync.
 	dirty bool
+	// ran: something was executed since the last Sync.
+	ran bool
 	// parsed are the statements that the other session has, by name.
 	parsed   map[string]*prepared
 	settings map[string]string
@@ -131,6 +133,10 @@ type upstream struct {
 type expectation struct {
 	final  string
 	silent bool
+	// parse is the client's statement that the message prepares: it does not exist if the answer is not its final one.
+	parse *prepared
+	// runs: the message executes something, so a lost answer is an unknown outcome.
+	runs bool
 }
 
 // openUpstream makes sure that there is an upstream session with the session's settings.
@@ -164,6 +170,30 @@ func (s *Session) lostUpstream(err error) error {
 		return pgerror.Wrap(err, pgerror.TRSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
 	}
 	return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "the node that executed the statement was lost; its outcome is unknown")
+}
+
+// abandon is lostUpstream while answers are outstanding. Where none of them, and
+// nothing before them in the transaction, executes anything, nothing has happened.
+func (s *Session) abandon(outstanding []expectation, err error) error {
+	s.unprepare(outstanding)
+	ran := s.tx.remote && s.up.ran
+	for _, e := range outstanding {
+		ran = ran || e.runs
+	}
+	lost := s.lostUpstream(err)
+	if !ran && s.tx.state != txBlock {
+		return pgerror.Wrap(err, pgerror.CannotConnectNow, "the node that was to execute the statement was lost before it ran")
+	}
+	return lost
+}
+
+// unprepare forgets the client's statements whose Parse was not answered.
+func (s *Session) unprepare(outstanding []expectation) {
+	for _, e := range outstanding {
+		if e.parse != nil && s.stmts[e.parse.name] == e.parse {
+			delete(s.stmts, e.parse.name)
+		}
+	}
 }
 
 // syncSettings tells the upstream session what this one has set.
@@ -389,9 +419,10 @@ func (s *Session) reparse(q *prepared, name string) error {
 // queue sends one extended-protocol message and notes what it will be answered.
 func (s *Session) queue(kind byte, body []byte, e expectation) error {
 	if err := s.up.conn.Send(kind, body); err != nil {
-		return s.lostUpstream(err)
+		return s.abandon(s.up.expect, err)
 	}
 	s.up.dirty = true
+	s.up.ran = s.up.ran || e.runs
 	s.up.expect = append(s.up.expect, e)
 	if len(s.up.expect) >= 256 {
 		return s.drainUpstream()
@@ -430,7 +461,7 @@ func (s *Session) remoteParse(p *prepared, body []byte) error {
 		}
 	}
 	s.up.parsed[p.name] = p
-	return s.queue('P', body, expectation{final: "1"})
+	return s.queue('P', body, expectation{final: "1", parse: p})
 }
 
 func (s *Session) remoteBind(p *prepared, portalName string, body []byte) error {
@@ -468,7 +499,7 @@ func (s *Session) remoteExecute(po *portal, body []byte) error {
 	if s.up == nil {
 		return noPortal([]byte(po.name))
 	}
-	return s.queue('E', body, expectation{final: "CIs"})
+	return s.queue('E', body, expectation{final: "CIs", runs: true})
 }
 
 func (s *Session) remoteClose(body []byte) error {
@@ -490,24 +521,25 @@ func (s *Session) drainUpstream() error {
 		return nil
 	}
 	if err := u.conn.Send('H', nil); err != nil {
-		return s.lostUpstream(err)
+		return s.abandon(u.expect, err)
 	}
 	if err := u.conn.Flush(); err != nil {
-		return s.lostUpstream(err)
+		return s.abandon(u.expect, err)
 	}
 	expect := u.expect
 	u.expect = u.expect[:0]
-	for _, e := range expect {
+	for i, e := range expect {
 		for done := false; !done; {
 			kind, body, err := u.conn.Receive(s.env.Ctx)
 			if err != nil {
-				return s.lostUpstream(err)
+				return s.abandon(expect[i:], err)
 			}
 			switch kind {
 			case 'S', 'K', 'A':
 				continue
 			case 'E':
 				u.parsed = map[string]*prepared{} // a Parse among them may not have happened
+				s.unprepare(expect[i:])
 				return s.relayError(body)
 			case 'G':
 				s.out.Raw(kind, body)
@@ -545,7 +577,7 @@ func (s *Session) syncUpstream(failed bool) error {
 	if u == nil || !u.dirty {
 		return nil
 	}
-	u.dirty = false
+	u.dirty, u.ran = false, false
 	u.expect = u.expect[:0]
 	if failed && s.tx.state != txBlock {
 		if err := u.conn.Send('E', []byte("\x01ostraka abort\x00\x00\x00\x00\x00")); err != nil {
