@@ -126,7 +126,8 @@ func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqlt
 
 func (d ddlSession) WriteTarget(rel *catalog.Relation) (*engine.WriteTarget, error) {
 	// The descriptor as the catalogue has it: a copy shares the physical layout of what it was copied from.
-	if cur := d.Txn().Catalog().Relation(rel.OID); cur != nil {
+	// A rewrite's target is not there yet: it has storage of its own.
+	if cur := d.Txn().Catalog().Relation(rel.OID); cur != nil && cur.StorageID == rel.StorageID {
 		rel = cur
 	}
 	t, err := bind.FillTarget(d.PlanContext(), rel)

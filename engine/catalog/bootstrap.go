@@ -1,5 +1,7 @@
 package catalog
 
+import "ostraka/sqltypes"
+
 // OIDs that PostgreSQL 15 gives the objects every cluster starts with.
 const (
 	PostgresDB  OID = 5
@@ -20,6 +22,8 @@ const (
 	PgReadAllSettings OID = 3374
 	PgReadAllStats    OID = 3375
 	PgStatScanTables  OID = 3377
+
+	collationC OID = 950
 )
 
 // Bootstrap lists what a new shard 0 starts with: the superuser, the predefined
@@ -67,6 +71,30 @@ func Bootstrap(superuser string) []Change {
 		} {
 			out = append(out, Put(db, s))
 		}
+		for _, t := range informationSchemaTypes() {
+			out = append(out, Put(db, t))
+		}
 	}
 	return out
+}
+
+// informationSchemaTypes are the domains that the columns of information_schema
+// have. Their CHECK constraints are left out: only our own views make values of them.
+func informationSchemaTypes() []*UserType {
+	domain := func(oid, array OID, name string, base sqltypes.OID, mod int32) *UserType {
+		return &UserType{OID: oid, ArrayOID: array, Name: name, ArrayName: "_" + name, Schema: SchemaInformationSchema, Owner: BootstrapRole,
+			Kind: 'd', Base: sqltypes.ColumnType{OID: base, TypMod: mod}}
+	}
+	text := func(oid, array OID, name string, base sqltypes.OID, mod int32) *UserType {
+		t := domain(oid, array, name, base, mod)
+		t.Base.Collation = collationC
+		return t
+	}
+	return []*UserType{
+		domain(13221, 13220, "cardinal_number", sqltypes.OIDInt4, -1),
+		text(13224, 13223, "character_data", sqltypes.OIDVarchar, -1),
+		text(13226, 13225, "sql_identifier", sqltypes.OIDName, -1),
+		domain(13232, 13231, "time_stamp", sqltypes.OIDTimestamptz, 2),
+		text(13234, 13233, "yes_or_no", sqltypes.OIDVarchar, 7),
+	}
 }

@@ -48,7 +48,7 @@ func init() {
 		"pg_get_function_identity_arguments": functionArguments(false),
 		"pg_get_function_result":             functionResult,
 		"pg_get_ruledef":                     null, "pg_get_ruledef_ext": null,
-		"pg_get_triggerdef": null, "pg_get_triggerdef_ext": null,
+		"pg_get_triggerdef_ext": null,
 	})
 }
 
@@ -401,32 +401,46 @@ var modeWords = map[byte]string{'o': "OUT ", 'b': "INOUT ", 'v': "VARIADIC "}
 
 func functionArguments(defaults bool) scalar {
 	return func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-		args, _, _, ok := l.functionOf(argOID(a[0]))
-		if !ok {
+		if _, _, _, ok := l.functionOf(argOID(a[0])); !ok {
 			return sqltypes.Null, nil
 		}
-		var parts []string
-		for _, x := range args {
-			if x.mode == 't' || !defaults && x.mode == 'o' {
-				continue
-			}
-			s := modeWords[x.mode]
-			if x.name != "" {
-				s += quoteIdent(x.name) + " "
-			}
-			s += l.typeName(x.typ, -1)
-			if defaults && x.def != "" {
-				s += " DEFAULT " + x.def
-			}
-			parts = append(parts, s)
-		}
-		return text(strings.Join(parts, ", ")), nil
+		s, err := l.arguments(argOID(a[0]), defaults, l.isProcedure(argOID(a[0])))
+		return text(s), err
 	}
+}
+
+func (l *lookup) isProcedure(o sqltypes.OID) bool {
+	d, _ := l.describe(o)
+	return d.kind == 'p'
+}
+
+// arguments is a function's argument list; a procedure's input arguments say IN.
+func (l *lookup) arguments(o sqltypes.OID, defaults, procedure bool) (string, error) {
+	args, _, _, _ := l.functionOf(o)
+	var parts []string
+	for _, x := range args {
+		if x.mode == 't' || !defaults && x.mode == 'o' && !procedure {
+			continue
+		}
+		s := modeWords[x.mode]
+		if procedure && x.mode == 'i' {
+			s = "IN "
+		}
+		if x.name != "" {
+			s += quoteIdent(x.name) + " "
+		}
+		s += l.typeName(x.typ, -1)
+		if defaults && x.def != "" {
+			s += " DEFAULT " + l.expression(0, x.def)
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, ", "), nil
 }
 
 func functionResult(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 	args, ret, set, ok := l.functionOf(argOID(a[0]))
-	if !ok {
+	if !ok || l.isProcedure(argOID(a[0])) {
 		return sqltypes.Null, nil
 	}
 	var table []string

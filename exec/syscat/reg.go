@@ -13,6 +13,10 @@ import (
 // The reg* types: names of objects in and out.
 func init() {
 	sqltypes.RegIn, sqltypes.RegOut = regIn, regOut
+	sqltypes.RegisterScalar("text_regclass", func(c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		o, err := regIn(c.Env, sqltypes.OIDRegclass, a[0].S)
+		return oid(o), err
+	})
 	for name, typ := range map[string]sqltypes.OID{"to_regclass": sqltypes.OIDRegclass, "to_regtype": sqltypes.OIDRegtype, "to_regproc": sqltypes.OIDRegproc,
 		"to_regprocedure": sqltypes.OIDRegprocedure, "to_regnamespace": sqltypes.OIDRegnamespace, "to_regrole": sqltypes.OIDRegrole,
 		"to_regoper": sqltypes.OIDRegoper, "to_regoperator": sqltypes.OIDRegoperator, "to_regcollation": sqltypes.OIDRegcollation} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
 )
 
 //go:embed views.sql
@@ -23,7 +24,7 @@ func registerViews(s *Set) {
 			panic("syscat: views.sql: no relation " + name)
 		}
 		t.virtual.Rel.Kind = catalog.KindView
-		t.virtual.Rel.ViewDef = strings.TrimSuffix(strings.TrimSpace(body), ";")
+		t.virtual.Rel.ViewDef = typedView(t, strings.TrimSuffix(strings.TrimSpace(body), ";"))
 	}
 	for line := range strings.Lines(viewsSQL) {
 		if n, ok := strings.CutPrefix(line, "-- "); ok && strings.Contains(n, ".") && !strings.Contains(n, " ") {
@@ -35,3 +36,21 @@ func registerViews(s *Set) {
 	}
 	flush()
 }
+
+// typedView gives a view of information_schema the domains that its columns are
+// declared with; the definitions are written with plain types.
+func typedView(t *table, body string) string {
+	if t.schema != "information_schema" {
+		return body
+	}
+	cols := make([]string, len(t.virtual.Rel.Columns))
+	for i, c := range t.virtual.Rel.Columns {
+		cols[i] = "v." + quoteIdent(c.Name)
+		if name := domainNames[c.Type.OID]; name != "" {
+			cols[i] += "::information_schema." + name
+		}
+	}
+	return "SELECT " + strings.Join(cols, ", ") + " FROM (" + body + ") v"
+}
+
+var domainNames = map[sqltypes.OID]string{13221: "cardinal_number", 13224: "character_data", 13226: "sql_identifier", 13232: "time_stamp", 13234: "yes_or_no"}

@@ -223,13 +223,16 @@ func (s *Session) rowDescription(cols []planner.Column, formats []int16) {
 		s.clientString(c.Name)
 		s.out.Uint32(uint32(c.TableOID))
 		s.out.Int16(c.Attr)
-		s.out.Uint32(uint32(c.Type.OID))
-		size := int16(-1)
-		if t := sqltypes.LookupType(&s.env, c.Type.OID); t != nil {
+		oid, size, mod := c.Type.OID, int16(-1), c.Type.TypMod
+		if t := sqltypes.LookupType(&s.env, oid); t != nil {
+			for t.TypType == 'd' && t.Base != nil { // clients are told a domain's base type
+				oid, mod, t = t.Base.OID, t.TypMod, t.Base
+			}
 			size = t.Len
 		}
+		s.out.Uint32(uint32(oid))
 		s.out.Int16(size)
-		s.out.Int32(c.Type.TypMod)
+		s.out.Int32(mod)
 		s.out.Int16(formatOf(formats, i))
 	}
 	s.out.End()

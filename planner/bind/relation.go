@@ -37,7 +37,7 @@ func (b *binder) relationIn(ns sqltypes.OID, schema, name string) (*catalog.Rela
 	if b.cat != nil {
 		if r := b.cat.RelationByName(ns, name); r != nil {
 			if r.Kind == catalog.KindVirtual && b.ctx.Relations != nil {
-				return nil, b.ctx.Relations.VirtualByOID(r.OID)
+				return viewOrVirtual(b.ctx.Relations.VirtualByOID(r.OID))
 			}
 			return r, nil
 		}
@@ -47,7 +47,7 @@ func (b *binder) relationIn(ns sqltypes.OID, schema, name string) (*catalog.Rela
 			schema = b.schemaName(ns)
 		}
 		if v := b.ctx.Relations.VirtualByName(schema, name); v != nil {
-			return nil, v
+			return viewOrVirtual(v)
 		}
 	}
 	if b.cat != nil {
@@ -56,6 +56,14 @@ func (b *binder) relationIn(ns sqltypes.OID, schema, name string) (*catalog.Rela
 		}
 	}
 	return nil, nil
+}
+
+// viewOrVirtual: a system view with a definition is expanded like any other view.
+func viewOrVirtual(v *planner.VirtualRelation) (*catalog.Relation, *planner.VirtualRelation) {
+	if v != nil && v.Rel.Kind == catalog.KindView {
+		return v.Rel, nil
+	}
+	return nil, v
 }
 
 func (b *binder) relationMissing(rv *pg.RangeVar) {

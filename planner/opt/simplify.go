@@ -54,8 +54,10 @@ func (p *planning) fold(e expr.Expr) expr.Expr {
 	case *expr.Coalesce:
 		return foldCoalesce(n)
 	case *expr.Relabel:
-		if c, ok := isConst(n.Arg); ok {
-			return &expr.Const{T: n.T, Val: c.Val}
+		return foldRelabel(n)
+	case *expr.CoerceDomain:
+		if len(n.Checks) == 0 && !n.NotNull {
+			return foldRelabel(&expr.Relabel{T: n.T, Arg: n.Arg, Coercion: 'i'})
 		}
 	case *expr.CoerceViaIO:
 		if c, ok := isConst(n.Arg); ok {
@@ -93,6 +95,29 @@ func (p *planning) foldConstant(e expr.Expr) expr.Expr {
 		return e
 	}
 	return expr.Fold(e, p.typ)
+}
+
+// foldRelabel makes one relabelling of several, and none of one back to the type
+// that the value has.
+func foldRelabel(n *expr.Relabel) expr.Expr {
+	arg := n.Arg
+	for {
+		r, ok := arg.(*expr.Relabel)
+		if !ok {
+			break
+		}
+		arg = r.Arg
+	}
+	if c, ok := isConst(arg); ok {
+		return &expr.Const{T: n.T, Val: c.Val}
+	}
+	if arg.Type() == n.Typ {
+		return arg
+	}
+	if arg == n.Arg {
+		return n
+	}
+	return &expr.Relabel{T: n.T, Arg: arg, Coercion: n.Coercion}
 }
 
 func (p *planning) foldCall(c *expr.Call) expr.Expr {
