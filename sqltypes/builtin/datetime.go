@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"ostraka/sqltypes"
@@ -23,41 +22,12 @@ func zoneOf(c *Call) *time.Location {
 	return time.UTC
 }
 
-func outOfRange(what string) *pgerror.Error {
-	return pgerror.New(pgerror.DatetimeValueOutOfRange, "%s out of range", what)
-}
-
-// dateToTimestamp is midnight of a date; dates reach further than timestamps.
-func dateToTimestamp(days int64) (int64, error) {
-	switch days {
-	case sqltypes.DateInfinity:
-		return sqltypes.TimestampInfinity, nil
-	case sqltypes.DateNegInfinity:
-		return sqltypes.TimestampNegInfinity, nil
-	}
-	if days >= math.MaxInt64/usecPerDay {
-		return 0, pgerror.New(pgerror.DatetimeValueOutOfRange, "date out of range for timestamp")
-	}
-	return days * usecPerDay, nil
-}
-
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
 		q--
 	}
 	return q
-}
-
-// timestampToDate is the day of a local timestamp.
-func timestampToDate(us int64) int64 {
-	switch us {
-	case sqltypes.TimestampInfinity:
-		return sqltypes.DateInfinity
-	case sqltypes.TimestampNegInfinity:
-		return sqltypes.DateNegInfinity
-	}
-	return floorDiv(us, usecPerDay)
 }
 
 func timeOfDay(us int64) int64 { return us - floorDiv(us, usecPerDay)*usecPerDay }
@@ -73,33 +43,12 @@ func timestamp(us int64, err error) (Datum, error) {
 	return integer(us)
 }
 
-func dateTimestamp(_ *Call, args []Datum) (Datum, error) {
-	return timestamp(dateToTimestamp(args[0].I))
-}
-
-func dateTimestamptz(c *Call, args []Datum) (Datum, error) {
-	us, err := dateToTimestamp(args[0].I)
-	if err != nil {
-		return fail(pgerror.New(pgerror.DatetimeValueOutOfRange, "date out of range for timestamp"))
-	}
-	return timestamp(fromLocal(c, us))
-}
-
-func timestampDate(_ *Call, args []Datum) (Datum, error) { return integer(timestampToDate(args[0].I)) }
-
 func timestamptzDate(c *Call, args []Datum) (Datum, error) {
 	us, err := toLocal(c, args[0].I)
 	if err != nil {
 		return null, err
 	}
-	return integer(timestampToDate(us))
-}
-
-func timestampTime(_ *Call, args []Datum) (Datum, error) {
-	if sqltypes.TimestampIsInf(args[0].I) {
-		return isNull()
-	}
-	return integer(timeOfDay(args[0].I))
+	return integer(sqltypes.TimestampToDate(us))
 }
 
 func timestamptzTime(c *Call, args []Datum) (Datum, error) {
@@ -111,28 +60,6 @@ func timestamptzTime(c *Call, args []Datum) (Datum, error) {
 		return null, err
 	}
 	return integer(timeOfDay(us))
-}
-
-func timestamptzTimetz(c *Call, args []Datum) (Datum, error) {
-	if sqltypes.TimestampIsInf(args[0].I) {
-		return isNull()
-	}
-	east := sqltypes.ZoneOffset(args[0].I, zoneOf(c))
-	return Datum{I: timeOfDay(args[0].I + int64(east)*usecPerSec), Aux: int32(-east)}, nil
-}
-
-// timeTimetz adds the zone that the session has today at that time.
-func timeTimetz(c *Call, args []Datum) (Datum, error) {
-	now, err := toLocal(c, c.Env.TxnTime)
-	if err != nil {
-		return null, err
-	}
-	local := floorDiv(now, usecPerDay)*usecPerDay + args[0].I
-	us, err := fromLocal(c, local)
-	if err != nil {
-		return null, err
-	}
-	return Datum{I: args[0].I, Aux: int32((us - local) / usecPerSec)}, nil
 }
 
 // mixedOrder compares values of different date types as timestamps; a date too
@@ -153,7 +80,7 @@ func mixedOrder(left, right func(c *Call, v int64) (int64, int)) func(*Call) fun
 func asTimestamp(_ *Call, v int64) (int64, int) { return v, 0 }
 
 func dateAsTimestamp(_ *Call, v int64) (int64, int) {
-	us, err := dateToTimestamp(v)
+	us, err := sqltypes.DateToTimestamp(v)
 	if err != nil {
 		return 0, 1
 	}
@@ -207,13 +134,26 @@ func init() {
 		return func(_ *Call, a []Datum) (Datum, error) { return boolean(!test(a[0].I)) }
 	}
 	scalarTable{
-		"date_timestamp": dateTimestamp, "date_timestamptz": dateTimestamptz,
-		"timestamp_date": timestampDate, "timestamptz_date": timestamptzDate,
-		"timestamp_time": timestampTime, "timestamptz_time": timestamptzTime, "timestamptz_timetz": timestamptzTimetz,
+		"date_timestamp": func(_ *Call, a []Datum) (Datum, error) { return timestamp(sqltypes.DateToTimestamp(a[0].I)) },
+		"date_timestamptz": func(c *Call, a []Datum) (Datum, error) {
+			return timestamp(sqltypes.DateToTimestamptz(a[0].I, zoneOf(c)))
+		},
+		"timestamp_date":   func(_ *Call, a []Datum) (Datum, error) { return integer(sqltypes.TimestampToDate(a[0].I)) },
+		"timestamptz_date": timestamptzDate,
+		"timestamp_time":   func(_ *Call, a []Datum) (Datum, error) { return sqltypes.TimestampToTime(a[0].I), nil },
+		"timestamptz_time": timestamptzTime, "timestamptz_timetz": func(c *Call, a []Datum) (Datum, error) {
+			if sqltypes.TimestampIsInf(a[0].I) {
+				return isNull()
+			}
+			return sqltypes.TimestamptzToTimetz(a[0].I, zoneOf(c)), nil
+		},
+
 		"timestamp_timestamptz": func(c *Call, a []Datum) (Datum, error) { return timestamp(fromLocal(c, a[0].I)) },
 		"timestamptz_timestamp": func(c *Call, a []Datum) (Datum, error) { return timestamp(toLocal(c, a[0].I)) },
-		"time_timetz":           timeTimetz,
-		"timetz_time":           func(_ *Call, a []Datum) (Datum, error) { return integer(a[0].I) },
+		"time_timetz": func(c *Call, a []Datum) (Datum, error) {
+			return sqltypes.TimeToTimetz(a[0].I, c.Env.TxnTime, zoneOf(c)), nil
+		},
+		"timetz_time": func(_ *Call, a []Datum) (Datum, error) { return integer(a[0].I) },
 		"time_interval": func(_ *Call, a []Datum) (Datum, error) {
 			return sqltypes.MakeInterval(sqltypes.Interval{Usec: a[0].I}), nil
 		},

@@ -126,11 +126,11 @@ func init() {
 		"in_range_timestamp_interval":   inRangeDate(compareInt, shifted(plainAdd)),
 		"in_range_timestamptz_interval": inRangeDate(compareInt, shifted(addIntervalTZ)),
 		"in_range_date_interval": func(c *Call, a []Datum) (Datum, error) {
-			v, err := dateToTimestamp(a[0].I)
+			v, err := sqltypes.DateToTimestamp(a[0].I)
 			if err != nil {
 				return null, err
 			}
-			b, err := dateToTimestamp(a[1].I)
+			b, err := sqltypes.DateToTimestamp(a[1].I)
 			if err != nil {
 				return null, err
 			}
@@ -144,7 +144,7 @@ func init() {
 		}),
 		"in_range_interval_interval": inRangeDate(sqltypes.CompareInterval, func(sign func(sqltypes.Interval) sqltypes.Interval) sqltypes.ScalarFunc {
 			return func(_ *Call, a []Datum) (Datum, error) {
-				return interval(sumIntervals(sqltypes.IntervalOf(a[0]), sign(sqltypes.IntervalOf(a[1])), 1))
+				return interval(sqltypes.IntervalOf(a[0]).Add(sign(sqltypes.IntervalOf(a[1]))))
 			}
 		}),
 		"tsrange_subdiff":   func(_ *Call, a []Datum) (Datum, error) { return float((float64(a[0].I) - float64(a[1].I)) / 1e6) },

@@ -96,7 +96,9 @@ func init() {
 		"timetz_zone":       timetzZone, "timetz_izone": timetzIntervalZone,
 	}.register()
 	setTable{
-		"generate_series_timestamp": func(_ *Call, a []Datum) (sqltypes.RowSource, error) { return newTimestampSeries(a, addInterval) },
+		"generate_series_timestamp": func(_ *Call, a []Datum) (sqltypes.RowSource, error) {
+			return newTimestampSeries(a, sqltypes.TimestampAdd)
+		},
 		"generate_series_timestamptz": func(c *Call, a []Datum) (sqltypes.RowSource, error) {
 			return newTimestampSeries(a, func(us int64, v sqltypes.Interval) (int64, error) { return addIntervalTZ(c, us, v) })
 		},

@@ -40,7 +40,7 @@ func jsonError(code pgerror.Code, format string, args ...any) error {
 	return pgerror.New(code, format, args...)
 }
 
-// errStructural stops an evaluation whose structural errors are ignored.
+// maxSteps bounds one evaluation.
 const maxSteps = 50_000_000
 
 func (x *evaluator) step() error {

@@ -150,7 +150,7 @@ func (l *lexer) escape() (string, error) {
 	switch c {
 	case 'x':
 		v, ok := l.hex(2)
-		if !ok {
+		if !ok || v == 0 {
 			return "", pgerror.New(pgerror.SyntaxError, "invalid hexadecimal character sequence at or near \"\\x\" of jsonpath input")
 		}
 		return string(v), nil
