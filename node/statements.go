@@ -13,6 +13,7 @@ import (
 	"ostraka/pgfront/session"
 	"ostraka/planner"
 	"ostraka/planner/bind"
+	"ostraka/planner/cache"
 	"ostraka/planner/opt"
 	"ostraka/planner/parse"
 	"ostraka/sqltypes"
@@ -32,8 +33,12 @@ func sessionDeps(n *Node, reg *session.Registry) session.Deps {
 		Engine: n.shard, Planner: newStatements(n.shard), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
 		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: time.Now, NodeName: n.cfg.NodeID, Node: n,
 		Limits: session.Limits{TempDir: n.tempDir()},
+		Cache:  cache.New(planCacheEntries), Optimize: opt.Optimize,
 	}
 }
+
+// planCacheEntries bounds the plans kept for the simple protocol, for all sessions of the node.
+const planCacheEntries = 10000
 
 func (n *Node) tempDir() string {
 	if n.cfg.TempDir != "" {

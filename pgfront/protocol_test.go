@@ -192,11 +192,11 @@ func TestHostileMessages(t *testing.T) {
 // panicPlanner panics for one statement.
 type panicPlanner struct{ session.Planner }
 
-func (p panicPlanner) Compile(pc *planner.Context, stmt *planner.Statement) (*planner.Plan, error) {
-	if strings.Contains(stmt.Text, "boom") {
+func (p panicPlanner) Parse(sql string) ([]*planner.Statement, error) {
+	if strings.Contains(sql, "boom") {
 		panic("boom")
 	}
-	return p.Planner.Compile(pc, stmt)
+	return p.Planner.Parse(sql)
 }
 
 func TestPanicEndsOneSession(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"ostraka/pgfront/session"
 	"ostraka/planner"
 	"ostraka/planner/bind"
+	"ostraka/planner/cache"
 	"ostraka/planner/opt"
 	"ostraka/planner/parse"
 	"ostraka/sqltypes"
@@ -74,6 +75,7 @@ func startReal(t testing.TB, change ...func(*Config)) (*Server, string) {
 		rt.Target = func(cat *catalog.Catalog, rel *catalog.Relation) (*planner.Target, error) {
 			return bind.FillTarget(&planner.Context{Catalog: cat, Relations: noRelations{}, Env: &sqltypes.Env{Formats: sqltypes.DefaultFormats()}}, rel)
 		}
+		c.Deps.Cache, c.Deps.Optimize = cache.New(1000), opt.Optimize
 		c.Deps.Relations, c.Deps.Planner, c.Deps.Exec = noRelations{}, realPlanner{}, realExec{rt}
 	}}, change...)...)
 }

@@ -12,6 +12,7 @@ import (
 	"ostraka/exec"
 	"ostraka/expr"
 	"ostraka/planner"
+	"ostraka/planner/cache"
 	"ostraka/sqltypes"
 )
 
@@ -23,8 +24,10 @@ type Deps struct {
 	Utility   Utility // nil: DDL is refused
 	Explainer Explainer
 	Copier    Copier // nil: COPY FROM goes through a planned INSERT
-	// Quick answers simple-protocol statements from a plan cache; nil: every one is parsed.
-	Quick     Quick
+	// Cache keeps plans of the simple protocol's statements, made by Optimize; nil:
+	// every one is parsed and planned. Both are shared by all sessions.
+	Cache     *cache.Cache
+	Optimize  cache.Planner
 	Forwarder Forwarder // nil: this node always executes itself
 	Relations planner.Relations
 	Registry  *Registry
@@ -36,8 +39,6 @@ type Deps struct {
 	// Node is the handle of the process for functions that its owner registers.
 	Node   any
 	Limits Limits
-	// DropTemp drops a session's temporary schema in a transaction of its own; nil: there are no temporary tables.
-	DropTemp func(s *Session) error
 }
 
 // Limits bound a session. Zero values mean the defaults named here.
@@ -69,24 +70,6 @@ type Planner interface {
 	TypeName(pc *planner.Context, name *pg.TypeName) (sqltypes.ColumnType, error)
 	// Compile binds and optimises a statement with stmt.Planned.
 	Compile(pc *planner.Context, stmt *planner.Statement) (*planner.Plan, error)
-}
-
-// Quick is the plan cache of the simple protocol: it recognises a statement that
-// differs only in literals from one that was planned before.
-type Quick interface {
-	// Find returns the plan and the values of the lifted literals; ok is false for
-	// anything that must be parsed.
-	Find(sql string, key QuickKey) (plan *planner.Plan, args []sqltypes.Datum, ok bool)
-	// Learn offers a statement that was just parsed; it is compiled with its literals lifted if that is safe.
-	Learn(sql string, key QuickKey, pc *planner.Context, stmt *planner.Statement)
-}
-
-// QuickKey is the session's state that a cached plan depends on.
-type QuickKey struct {
-	Database       sqltypes.OID
-	CatalogVersion uint64
-	Settings       string // effective planning settings
-	Role           sqltypes.OID
 }
 
 // Run is what an execution reads and writes: exactly one of Txn and View is the

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"ostraka/expr"
 	"ostraka/pgfront/wire"
 	"ostraka/planner"
@@ -69,6 +71,18 @@ func (s *Session) parseMessage(body []byte) error {
 	if name == "" {
 		delete(s.stmts, "")
 	}
+	if p := s.parsedBefore(text, declared); p != nil {
+		if s.tx.state == txFailed {
+			return errAborted()
+		}
+		s.startTransaction()
+		if !s.goesUpstream(p.stmt) {
+			if err := s.drainUpstream(); err != nil {
+				return err
+			}
+			return s.keepStatement(name, p)
+		}
+	}
 	list, err := s.deps.Planner.Parse(text)
 	if err != nil {
 		return err
@@ -105,12 +119,26 @@ func (s *Session) parseMessage(body []byte) error {
 		s.startTransaction()
 		p.params = declared
 	}
+	if err := s.keepStatement(name, p); err != nil {
+		return err
+	}
+	s.remember(p)
+	return nil
+}
+
+// keepStatement registers a statement under its name and answers Parse.
+func (s *Session) keepStatement(name string, p *prepared) error {
 	if name != "" {
 		if s.stmts[name] != nil {
 			return duplicateStatement(name)
 		}
 		if limit := s.intSetting("ostraka.max_prepared_statements"); int64(len(s.stmts)) >= limit {
 			return pgerror.New(pgerror.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", limit)
+		}
+		if p.name != name {
+			c := *p
+			c.name, c.at, c.uses = name, s.now(), 0
+			p = &c
 		}
 	}
 	p.fixed = true
@@ -119,6 +147,37 @@ func (s *Session) parseMessage(body []byte) error {
 		s.out.ParseComplete()
 	}
 	return nil
+}
+
+// Bounds of what a session remembers of texts that it was sent to parse.
+const (
+	maxRemembered     = 256
+	maxRememberedText = 16 << 10
+)
+
+// remember keeps a planned statement, so that the same text need not be parsed again.
+func (s *Session) remember(p *prepared) {
+	if p.remote || p.plan == nil || !p.plan.Cacheable || len(p.text) > maxRememberedText {
+		return
+	}
+	if s.parsed == nil || len(s.parsed) >= maxRemembered {
+		s.parsed = map[string]*prepared{}
+	}
+	if p.name != "" {
+		c := *p
+		c.name = ""
+		p = &c
+	}
+	s.parsed[p.text] = p
+}
+
+// parsedBefore finds a statement whose plan is still right.
+func (s *Session) parsedBefore(text string, declared []sqltypes.OID) *prepared {
+	p := s.parsed[text]
+	if p == nil || !slices.Equal(p.declared, declared) || p.key != s.planKey(s.catalog()) {
+		return nil
+	}
+	return p
 }
 
 func duplicateStatement(name string) error {

@@ -27,7 +27,7 @@ func (s *Session) pointSelect(po *portal, describe bool) (done bool, err error) 
 		}
 		if stale {
 			cat := s.deps.Engine.Catalog(s.client.Database)
-			if try == 3 || cat.Version == plan.CatalogVersion {
+			if try == 3 || cat.Version == plan.CatalogVersion || po.p.stmt.AST == nil {
 				return false, nil // not a plan for this path
 			}
 			if err := s.replan(po, cat); err != nil {

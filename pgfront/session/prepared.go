@@ -35,13 +35,16 @@ type prepared struct {
 
 // planKey is what a plan depends on besides the statement.
 type planKey struct {
+	// catalog is compared by identity: a transaction's own catalogue may have the
+	// version of one that is committed later.
+	catalog  *catalog.Catalog
 	version  uint64
 	settings uint64
 	role     sqltypes.OID
 }
 
 func (s *Session) planKey(cat *catalog.Catalog) planKey {
-	k := planKey{settings: s.set.PlanVersion, role: s.role.OID}
+	k := planKey{catalog: cat, settings: s.set.PlanVersion, role: s.role.OID}
 	if cat != nil {
 		k.version = cat.Version
 	}
@@ -168,9 +171,19 @@ func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
 	if p.fixed && !sameColumns(p.cols, plan.Columns) {
 		return pgerror.New(pgerror.FeatureNotSupported, "cached plan must not change result type")
 	}
-	p.plan, p.key = plan, s.planKey(cat)
-	p.params = plan.Params
-	p.cols = nil
+	if p.stmt.Class == planner.ClassWrite && plan.Class != planner.ClassWrite {
+		c := *plan
+		c.Class = planner.ClassWrite // a function that writes
+		plan = &c
+	}
+	p.setPlan(plan)
+	p.key, p.params = s.planKey(cat), plan.Params
+	return nil
+}
+
+// setPlan takes a plan and what it says about the result.
+func (p *prepared) setPlan(plan *planner.Plan) {
+	p.plan, p.cols = plan, nil
 	if len(plan.Columns) > 0 || plan.Command == "SELECT" {
 		p.cols = plan.Columns
 		if p.cols == nil {
@@ -178,7 +191,6 @@ func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
 		}
 	}
 	p.enc = [2]*rowEncoder{}
-	return nil
 }
 
 // sameColumns compares result types; names and origins may change.

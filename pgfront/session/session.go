@@ -54,9 +54,11 @@ type Session struct {
 	tx      txn
 	stmts   map[string]*prepared // by name; "" is the unnamed statement
 	portals map[string]*portal   // by name; cursors too
+	parsed  map[string]*prepared // by text: what Parse need not do again
 	bind    wire.Bind
 
 	path     pathCache
+	cached   cachedPlans
 	up       *upstream // open session on the leader, nil
 	ownWrite ownPosition
 	seqs     sequenceState

@@ -40,10 +40,13 @@ func (s *Session) simpleQuery(body []byte) error {
 }
 
 func (s *Session) queryString(sql string) error {
-	if s.deps.Quick != nil && s.tx.state == txNone {
-		if done, err := s.quick(sql); done {
+	missed := false
+	if s.cacheUsable() {
+		done, err := s.quick(sql)
+		if done {
 			return err
 		}
+		missed = true
 	}
 	list, err := s.deps.Planner.Parse(sql)
 	if err != nil {
@@ -67,7 +70,7 @@ func (s *Session) queryString(sql string) error {
 				s.rearm()
 			}
 		}
-		if err := s.simpleStatement(&prepared{text: sql, stmt: stmt}, last); err != nil {
+		if err := s.simpleStatement(&prepared{text: sql, stmt: stmt}, last, missed && len(list) == 1); err != nil {
 			return err
 		}
 		if err := s.fatalEnd(); err != nil {
@@ -88,8 +91,8 @@ func (s *Session) rearm() {
 	}
 }
 
-// simpleStatement runs one statement of a query string.
-func (s *Session) simpleStatement(p *prepared, last bool) error {
+// simpleStatement runs one statement of a query string; learn offers its plan to the plan cache.
+func (s *Session) simpleStatement(p *prepared, last, learn bool) error {
 	if s.tx.state == txFailed && !exits(p.stmt.AST) {
 		return errAborted()
 	}
@@ -107,14 +110,25 @@ func (s *Session) simpleStatement(p *prepared, last bool) error {
 	if !p.stmt.Planned {
 		return s.simpleUtility(p, last)
 	}
-	if err := s.analyzeFresh(p); err != nil {
+	po := &portal{s: s, p: p}
+	if learn {
+		if err := s.learn(po); err != nil {
+			return err
+		}
+	} else if err := s.analyzeFresh(p); err != nil {
 		return err
 	}
 	if len(p.params) > 0 {
 		return pgerror.New(pgerror.UndefinedParameter, "there is no parameter $1")
 	}
-	po := &portal{s: s, p: p, plan: p.plan, cols: p.cols}
+	po.plan, po.cols = p.plan, p.cols
 	defer po.close()
+	return s.runSimple(po, last)
+}
+
+// runSimple runs a planned statement of a query string.
+func (s *Session) runSimple(po *portal, last bool) error {
+	p := po.p
 	if p.cols != nil {
 		enc, err := s.encoder(p, p.cols, nil)
 		if err != nil {
@@ -131,7 +145,11 @@ func (s *Session) simpleStatement(p *prepared, last bool) error {
 		}
 		return err
 	}
-	if err := s.start(po); err != nil {
+	if p.stmt.AST == nil {
+		if err := s.startWith(po, cannotReplan); err != nil {
+			return err
+		}
+	} else if err := s.start(po); err != nil {
 		return err
 	}
 	n, err := s.sendAll(po)

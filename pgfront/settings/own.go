@@ -42,7 +42,7 @@ func ownSettings() {
 		}
 	}
 	for _, name := range []string{"search_path", "row_security", "xmloption", "standard_conforming_strings", "plan_cache_mode",
-		"default_transaction_read_only", "DateStyle", "IntervalStyle", "TimeZone"} {
+		"extra_float_digits", "bytea_output", "lc_monetary", "default_text_search_config", "DateStyle", "IntervalStyle", "TimeZone"} {
 		table.byName[strings.ToLower(name)].Plan = true
 	}
 	if d := table.byName["transaction_isolation"]; d != nil {
