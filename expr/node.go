@@ -58,6 +58,8 @@ type (
 		Op string
 		// Coercion: this call is a cast; 'e' explicit, 'i' implicit or assignment, 0 not a cast.
 		Coercion byte
+		// Form 's': written in SQL's own syntax (EXTRACT … FROM, CURRENT_DATE); only for printing it again.
+		Form byte
 	}
 
 	// And, Or with three-valued logic; evaluation of later arguments may be

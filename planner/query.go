@@ -126,6 +126,10 @@ type JoinTree struct {
 	Kind        JoinKind // Inner, Left, Right, Full
 	Left, Right JoinItem
 	On          expr.Expr
+	// Using are the columns of USING, Natural says that it was NATURAL; On has their
+	// equalities. They only serve to print the join again.
+	Using   []string
+	Natural bool
 	// USING/NATURAL columns and join aliases have been resolved by the binder into
 	// Vars (COALESCE for FULL), so no RTE stands for a join.
 }

@@ -355,7 +355,7 @@ func (s *scope) sqlValue(x *pg.SQLValueFunction) expr.Expr {
 	b := s.b
 	call := func(name string) expr.Expr {
 		p := sqltypes.ProcsByName(name)[0]
-		c := &expr.Call{T: tt(b.columnType(p.RetType)), Proc: p}
+		c := &expr.Call{T: tt(b.columnType(p.RetType)), Proc: p, Form: 's'}
 		s.setCollation(c, nil, x.Location)
 		return c
 	}
@@ -373,7 +373,11 @@ func (s *scope) sqlValue(x *pg.SQLValueFunction) expr.Expr {
 				b.fail(x.Location, pgerror.InvalidParameterValue, "TIME(%d) precision must not be negative", m)
 			}
 		}
-		return s.coerceToTarget(call("now"), t, m, explicit, x.Location)
+		e := s.coerceToTarget(call("now"), t, m, explicit, x.Location)
+		if c, ok := e.(*expr.Call); ok {
+			c.Form = 's'
+		}
+		return e
 	}
 	switch x.Op {
 	case pg.SQLValueFunctionOp_SVFOP_CURRENT_DATE:

@@ -404,7 +404,10 @@ func (s *scope) joinExpr(x *pg.JoinExpr) (planner.JoinItem, *nsItem, []*nsItem) 
 			}
 		}
 	}
-	tree := &planner.JoinTree{Kind: kind, Left: left, Right: right}
+	tree := &planner.JoinTree{Kind: kind, Left: left, Right: right, Natural: x.IsNatural}
+	for _, u := range using {
+		tree.Using = append(tree.Using, strOf(u))
+	}
 	join := &nsItem{s: s, rel: -1, colVis: true, latOK: true, cols: []nsCol{}}
 	skipL, skipR := map[int]bool{}, map[int]bool{}
 	if len(using) > 0 {

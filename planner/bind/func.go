@@ -145,6 +145,9 @@ func (s *scope) callOrColumn(fc *pg.FuncCall, name []*pg.Node, args []expr.Expr,
 	switch {
 	case kind == funcNormal || kind == funcProcedure:
 		call := &expr.Call{T: tt(b.columnType(ret)), Proc: p, Args: args, VariadicArray: variadicArray}
+		if fc != nil && fc.Funcformat == pg.CoercionForm_COERCE_SQL_SYNTAX {
+			call.Form = 's'
+		}
 		s.setCollation(call, args, loc)
 		if p.RetSet {
 			s.checkSRF(call, lastSRF, loc)
