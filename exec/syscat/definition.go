@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ostraka/engine/catalog"
+	"ostraka/planner/deparse"
 	"ostraka/sqltypes"
 )
 
@@ -22,7 +23,8 @@ func init() {
 		return textOrNull(l.constraintDef(argOID(a[0]))), nil
 	}
 	viewDef := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-		return l.viewDef(argOID(a[0])), nil
+		// With a wrap column the text is pretty too.
+		return l.viewDef(argOID(a[0]), len(a) > 1 && a[1].I != 0), nil
 	}
 	viewDefByName := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 		parts, err := splitName(a[0].S)
@@ -33,10 +35,10 @@ func init() {
 		if err != nil {
 			return sqltypes.Null, err
 		}
-		return l.viewDef(o), nil
+		return l.viewDef(o, len(a) > 1 && a[1].I != 0), nil
 	}
 	nodeText := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-		return text(l.expression(argOID(a[1]), a[0].S)), nil
+		return text(l.expressionText(argOID(a[1]), a[0].S, len(a) > 2 && a[2].I != 0)), nil
 	}
 	register(map[string]scalar{
 		"pg_get_indexdef": indexDef, "pg_get_indexdef_ext": indexDef,
@@ -52,25 +54,32 @@ func init() {
 	})
 }
 
-// Deparse, when set, prints the stored text of an expression over a relation (or
-// of a view's query, rel 0) as PostgreSQL prints its parsed form. The planner's
-// room sets it during start-up.
-var Deparse func(l DeparseContext, rel sqltypes.OID, text string, isQuery bool) (string, bool)
-
-// DeparseContext gives Deparse the session's planning context.
-type DeparseContext struct{ *lookup }
-
-// expression is pg_get_expr of a stored text.
+// expression is pg_get_expr of a stored text, parenthesised in full.
 func (l *lookup) expression(rel sqltypes.OID, stored string) string {
-	if Deparse != nil {
-		if s, ok := Deparse(DeparseContext{l}, rel, stored, false); ok {
-			return s
+	return l.expressionText(rel, stored, false)
+}
+
+// expressionText prints the stored text of an expression over a relation (0:
+// over nothing) as PostgreSQL prints its parsed form; a text that does not bind
+// stays as it is.
+func (l *lookup) expressionText(rel sqltypes.OID, stored string, pretty bool) string {
+	r := l.cat.Relation(rel)
+	if r != nil {
+		for _, c := range r.Columns {
+			if c.HasDefault && !c.Dropped && c.Default == stored {
+				if s, err := deparse.Column(l.ctx, r, c, pretty); err == nil && s != "" {
+					return s
+				}
+			}
 		}
+	}
+	if s, err := deparse.Expr(l.ctx, r, stored, pretty); err == nil {
+		return s
 	}
 	return stored
 }
 
-func (l *lookup) viewDef(o sqltypes.OID) sqltypes.Datum {
+func (l *lookup) viewDef(o sqltypes.OID, pretty bool) sqltypes.Datum {
 	r := l.cat.Relation(o)
 	if r == nil && l.ctx.Relations != nil {
 		if v := l.ctx.Relations.VirtualByOID(o); v != nil {
@@ -80,10 +89,12 @@ func (l *lookup) viewDef(o sqltypes.OID) sqltypes.Datum {
 	if r == nil || r.Kind != catalog.KindView && r.Kind != catalog.KindMatView {
 		return sqltypes.Null
 	}
-	if Deparse != nil {
-		if s, ok := Deparse(DeparseContext{l}, 0, r.ViewDef, true); ok {
-			return text(s)
-		}
+	var names []string
+	for _, c := range r.Columns {
+		names = append(names, c.Name)
+	}
+	if s, err := deparse.View(l.ctx, r.ViewDef, names, pretty); err == nil {
+		return text(s)
 	}
 	return text(" " + r.ViewDef + ";")
 }

@@ -557,7 +557,7 @@ func (s *scope) inList(x *pg.A_Expr) expr.Expr {
 					ctor.Typ.Collation = c
 				}
 			}
-			parts = append(parts, s.scalarArrayOp(x.Name, notIn, l, s.foldArray(ctor), x.Location))
+			parts = append(parts, s.scalarArrayOp(x.Name, notIn, l, ctor, x.Location))
 		} else {
 			vars, varNodes = append(vars, consts...), append(varNodes, constNodes...)
 		}
@@ -581,23 +581,6 @@ func (s *scope) inList(x *pg.A_Expr) expr.Expr {
 		return &expr.And{T: boolT, Args: parts}
 	}
 	return &expr.Or{T: boolT, Args: parts}
-}
-
-// foldArray makes an array of constants a constant.
-func (s *scope) foldArray(a *expr.ArrayCtor) expr.Expr {
-	vals := make([]sqltypes.Datum, len(a.Elems))
-	for i, e := range a.Elems {
-		c, ok := e.(*expr.Const)
-		if !ok {
-			return a
-		}
-		vals[i] = c.Val
-	}
-	t := s.b.typ(a.Elem)
-	if t == nil || t.TypType == 'd' {
-		return a
-	}
-	return &expr.Const{T: a.T, Val: sqltypes.MakeArray(t, []sqltypes.ArrayDim{{Len: int32(len(vals)), Lower: 1}}, vals)}
 }
 
 func hasLocalVars(e expr.Expr) bool {

@@ -28,19 +28,19 @@ func Expr(ctx *planner.Context, rel *catalog.Relation, text string, pretty bool)
 	}
 	p := newPrinter(ctx, pretty)
 	p.indenting = true
-	return p.protect(func() { p.expr(e, true) })
+	return p.protect(func() { p.expr(e, false) })
 }
 
 // Column is the text of a column's default or generation expression, coerced to
 // the column's type as it is stored in pg_attrdef.
-func Column(ctx *planner.Context, rel *catalog.Relation, col *catalog.Column) (string, error) {
+func Column(ctx *planner.Context, rel *catalog.Relation, col *catalog.Column, pretty bool) (string, error) {
 	e, err := bind.DefaultExpr(ctx, rel, col)
 	if err != nil || e == nil {
 		return "", err
 	}
-	p := newPrinter(ctx, false)
+	p := newPrinter(ctx, pretty)
 	p.indenting = true
-	return p.protect(func() { p.expr(e, true) })
+	return p.protect(func() { p.expr(e, false) })
 }
 
 // View is pg_get_viewdef of a view's text, with the semicolon. names are the

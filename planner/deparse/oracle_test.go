@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -79,5 +78,4 @@ func TestAgainstServer(t *testing.T) {
 		return true
 	})
 	fmt.Printf("== %d of %d\n", same, total)
-	_ = strings.TrimSpace
 }
