@@ -122,10 +122,13 @@ type recursiveOp struct {
 	out      batch
 	sel      []uint16
 	done     bool
+	// round is shown to the plan by ExecParam workParam; it never repeats.
+	round     int64
+	workParam int
 }
 
 func (x *Execution) buildRecursiveUnion(p *planner.RecursiveUnion) (built, error) {
-	o := &recursiveOp{x: x, p: p, kinds: x.outKinds(p), mem: budget{x: x}, work: &worktable{}}
+	o := &recursiveOp{x: x, p: p, workParam: p.CTE.WorkParam, kinds: x.outKinds(p), mem: budget{x: x}, work: &worktable{}}
 	if x.work == nil {
 		x.work = map[*planner.CTE]*worktable{}
 	}
@@ -194,6 +197,9 @@ func (o *recursiveOp) next() (*batch, error) {
 				return nil, err
 			}
 			o.inRounds = true
+			if o.round++; o.workParam < len(o.x.params.Exec) {
+				o.x.params.Exec[o.workParam] = sqltypes.Int(o.round)
+			}
 			if err := o.rec.open(); err != nil {
 				return nil, err
 			}

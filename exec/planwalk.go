@@ -170,6 +170,8 @@ func paramsOf(n planner.Node) []int {
 			for _, q := range p.Params {
 				sets[q.ID] = true
 			}
+		case *planner.WorkTableScan:
+			reads[p.CTE.WorkParam] = true
 		case *planner.CTEScan:
 			for _, id := range p.CTE.Deps {
 				reads[id] = true

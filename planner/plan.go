@@ -115,6 +115,9 @@ type CTE struct {
 	// Deps are ExecParams (columns of outer queries) that Root reads: rows kept
 	// from before one of them was set anew are void. Empty for most.
 	Deps []int
+	// WorkParam, of a recursive query, is an ExecParam that RecursiveUnion sets to
+	// another value before each round: what reads the working table depends on it.
+	WorkParam int
 }
 
 // Estimate is what the optimiser believes of a node (PostgreSQL's units).

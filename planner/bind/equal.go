@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"fmt"
 	"reflect"
 
 	"ostraka/expr"
@@ -120,6 +121,9 @@ func shallow(e expr.Expr) node {
 	case *expr.Window:
 		return node{proc: x.Proc, n: x.Def, a: x.Star, b: x.Filter != nil}
 	case *expr.Grouping:
+		if len(x.Cols) == 0 { // not resolved yet: only the same one is equal
+			return node{s: fmt.Sprintf("%p", x)}
+		}
 		s := ""
 		for _, c := range x.Cols {
 			s += itoa(c) + ","

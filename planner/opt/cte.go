@@ -82,7 +82,8 @@ func (lv *level) planCTE(c *planner.CTEQuery, modifying bool) {
 func (lv *level) planRecursive(c *planner.CTEQuery, k *planner.CTE) {
 	p := lv.p
 	q := c.Query
-	mid := &level{p: p, parent: lv, q: q}
+	mid := &level{p: p, parent: lv, q: q, work: k}
+	k.WorkParam = p.newExecParam()
 	mid.planCTEs()
 	left := p.planQuery(mid, q.SetOp.Left, 0)
 	est := *left.node.Est()
@@ -104,6 +105,7 @@ func (lv *level) findCTE(c *planner.CTEQuery) (*planner.CTE, *planner.Estimate) 
 	for l := lv; l != nil; l = l.parent {
 		if k := l.ctes[c]; k != nil {
 			lv.dependOn(k.Deps)
+			lv.dependOnWork(k)
 			return k, l.cteEst[c]
 		}
 	}
@@ -118,11 +120,25 @@ func (lv *level) dependOn(ids []int) {
 		for owner != nil && owner.owned[id] == nil {
 			owner = owner.parent
 		}
-		for l := lv; owner != nil && l != owner; l = l.parent {
+		for l := lv; l != nil && l != owner && (owner != nil || l.work == nil); l = l.parent {
 			if l.deps == nil {
 				l.deps = map[int]*level{}
 			}
 			l.deps[id] = owner
 		}
+	}
+}
+
+// dependOnWork notes that lv, if it is within the recursive query k, reads its working table.
+func (lv *level) dependOnWork(k *planner.CTE) {
+	within := false
+	for l := lv; l != nil; l = l.parent {
+		within = within || l.work == k
+	}
+	for l := lv; within && l.work != k; l = l.parent {
+		if l.deps == nil {
+			l.deps = map[int]*level{}
+		}
+		l.deps[k.WorkParam] = nil
 	}
 }

@@ -40,6 +40,12 @@ func (lv *level) equivalence(c *clause) bool {
 	if !sameRepresentation(l.Type().OID, r.Type().OID) {
 		return false
 	}
+	// Every two members must be comparable by the family.
+	for _, pair := range [][2]expr.Expr{{l, r}, {r, l}, {l, l}, {r, r}} {
+		if equalityOf(c.family, pair[0], pair[1], 0) == nil {
+			return false
+		}
+	}
 	var a, b *eqClass
 	if !c.leftRels.empty() {
 		a = lv.classOf(l, c)

@@ -17,6 +17,8 @@ type level struct {
 	ctes   map[*planner.CTEQuery]*planner.CTE
 	cteEst map[*planner.CTEQuery]*planner.Estimate
 
+	// work is the recursive query whose two terms are right below this level.
+	work *planner.CTE
 	// params are this level's columns that lower plans read, by ExecParam.
 	params map[string]int
 	// owned tells for an ExecParam in params which expression it is (a Var, or an

@@ -77,7 +77,16 @@ func btreeStrategy(op *sqltypes.Operator, family sqltypes.OID) (strategy int, fa
 
 // equalityOf makes left = right with the family's operator for the two types; nil if there is none.
 func equalityOf(family sqltypes.OID, left, right expr.Expr, collation sqltypes.OID) *expr.Call {
-	op := sqltypes.FamilyOperator(family, opType(left), opType(right), sqltypes.BtreeEqual)
+	l, r := opType(left), opType(right)
+	op := sqltypes.FamilyOperator(family, l, r, sqltypes.BtreeEqual)
+	if op == nil && l == r {
+		// Arrays, enums, ranges, records: the family of a pseudo-type.
+		for _, general := range []sqltypes.OID{2277, 3500, 3831, 4537, 2249} {
+			if op == nil {
+				op = sqltypes.FamilyOperator(family, general, general, sqltypes.BtreeEqual)
+			}
+		}
+	}
 	if op == nil || op.Proc == nil {
 		return nil
 	}

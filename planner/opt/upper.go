@@ -276,7 +276,7 @@ func (s *upper) finish() *candidate {
 		if s.at == nil {
 			s.computeSortKeys()
 		}
-		order, keys := s.want(q.Sort)
+		order, keys := s.want(s.tieBreak(q.Sort))
 		if q.WithTies || len(q.RowMarks) > 0 {
 			s.sort(order, keys, 0, nil)
 		} else {
@@ -292,6 +292,39 @@ func (s *upper) finish() *candidate {
 	c := &candidate{b: s.b, result: result{node: s.b.node, unique: s.unique}}
 	c.result.order = s.visibleOrder(final)
 	return c
+}
+
+// tieBreak appends to ORDER BY the other columns by which rows were made distinct
+// or grouped, as PostgreSQL's sort-based plans do: results do not depend on hashing.
+func (s *upper) tieBreak(items []planner.SortItem) []planner.SortItem {
+	q := s.q
+	var more []int
+	switch {
+	case q.WithTies || len(q.DistinctOn) > 0 || q.GroupSets != nil:
+		return items
+	case q.Distinct:
+		more = visibleIndexes(q)
+	case len(q.GroupBy) > 0 && !q.HasWindow && !q.HasTargetSRF:
+		more = q.GroupBy
+		for _, it := range items {
+			if !hasInt(q.GroupBy, it.Target) {
+				return items
+			}
+		}
+	default:
+		return items
+	}
+	out := append([]planner.SortItem(nil), items...)
+	have := map[int]bool{}
+	for _, it := range items {
+		have[it.Target] = true
+	}
+	for _, t := range more {
+		if typ := s.lv.p.typ(q.Targets[t].Expr.Type().OID); !have[t] && typ != nil && typ.Compare != nil {
+			out = append(out, planner.SortItem{Target: t})
+		}
+	}
+	return out
 }
 
 // mustProjectEarly: sort keys that must not be computed twice, or DISTINCT.
