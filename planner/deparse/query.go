@@ -27,6 +27,14 @@ func (p *printer) query(q *planner.Query, names []string, top bool) {
 	p.with(q)
 	switch {
 	case q.SetOp != nil:
+		if names == nil {
+			// Every side shows the names of the first.
+			for _, t := range q.Targets {
+				if !t.Junk {
+					names = append(names, t.Name)
+				}
+			}
+		}
 		p.setOp(q.SetOp, names)
 	default:
 		p.basic(q, names)
@@ -608,14 +616,10 @@ func (p *printer) setOp(s *planner.SetOpQuery, names []string) {
 		if !left || paren {
 			p.keyword("", sub, 0, 0)
 		}
-		var n []string
-		if left {
-			n = names
-		}
 		if own {
 			p.s("(")
 		}
-		p.query(q, n, false)
+		p.query(q, names, false)
 		if own {
 			p.s(")")
 		}
