@@ -56,6 +56,13 @@ func View(ctx *planner.Context, text string, names []string, pretty bool) (strin
 	if err != nil {
 		return "", err
 	}
+	if names == nil {
+		for _, t := range q.Targets {
+			if !t.Junk {
+				names = append(names, t.Name)
+			}
+		}
+	}
 	p := newPrinter(ctx, pretty)
 	p.indenting = true
 	out, err := p.protect(func() { p.query(q, names, true) })

@@ -27,14 +27,6 @@ func (p *printer) query(q *planner.Query, names []string, top bool) {
 	p.with(q)
 	switch {
 	case q.SetOp != nil:
-		if names == nil {
-			// Every side shows the names of the first.
-			for _, t := range q.Targets {
-				if !t.Junk {
-					names = append(names, t.Name)
-				}
-			}
-		}
 		p.setOp(q.SetOp, names)
 	default:
 		p.basic(q, names)
