@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// httpServer serves /health, /ready and /metrics.
+// httpServer serves /health, /ready, /metrics and, on loopback, Go's profiles.
 type httpServer struct {
 	srv  *http.Server
 	l    net.Listener
@@ -38,6 +39,11 @@ func startHTTP(n *Node) (*httpServer, error) {
 		_ = json.NewEncoder(w).Encode(n.group.Metrics()) // the client is gone when it fails
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(newMetrics(n), promhttp.HandlerOpts{}))
+	if isLoopback(n.cfg.HTTP) {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
 	h := &httpServer{l: l, done: make(chan struct{}), srv: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: time.Minute, MaxHeaderBytes: 64 << 10}}
 	go func() {
