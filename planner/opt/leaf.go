@@ -267,7 +267,10 @@ func (lv *level) tablePaths(i int) {
 	r, t := lv.rel(i), lv.rte(i)
 	full := &path{rel: r, rows: r.rows, scan: &scanPath{}, req: r.lateral}
 	full.startup = restrictStartup(r.restrict)
-	full.total = full.startup + r.tuples*(costRow+costColumn*float64(len(r.needed))+clausesCost(r.restrict))
+	// Finding the first row costs what positioning in an index costs, so that a key
+	// wins over a scan of a table however small: overwritten versions of hot rows are
+	// passed over by scans, not by look-ups.
+	full.total = full.startup + costSeek + r.tuples*(costRow+costColumn*float64(len(r.needed))+clausesCost(r.restrict))
 	for _, ix := range t.Rel.Indexes {
 		if ix.Clustered {
 			full.order = lv.indexOrder(i, ix, 0, false)
