@@ -18,7 +18,6 @@ type lockRowsOp struct {
 	bufs    [][]sqltypes.Datum
 	row     []sqltypes.Datum
 	out     *batch
-	scratch []*expr.Vec
 }
 
 func (x *Execution) buildLockRows(p *planner.LockRows) (built, error) {

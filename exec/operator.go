@@ -67,13 +67,6 @@ type need []bool
 
 func (n need) has(i int) bool { return n == nil || i < len(n) && n[i] }
 
-// needOf is the set of columns that the expressions read.
-func needOf(width int, es ...expr.Expr) need {
-	n := make(need, width)
-	n.add(es...)
-	return n
-}
-
 func (n need) add(es ...expr.Expr) {
 	for _, e := range es {
 		expr.Walk(e, func(x expr.Expr) bool {

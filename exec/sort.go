@@ -188,7 +188,7 @@ func (o *sortOp) add(b *batch) error {
 		}
 		o.entries = append(o.entries, sortEntry{p, int32(from + k)})
 	}
-	if o.orders != nil && len(o.orders) > 0 && o.orders[0].class == keyNumeric {
+	if len(o.orders) > 0 && o.orders[0].class == keyNumeric {
 		o.fixNumeric()
 	}
 	if err := o.mem.grow(grown + 16*int64(len(sel))); err != nil {

@@ -14,9 +14,7 @@ type windowOp struct {
 	in      built
 	p       *planner.WindowAgg
 	kinds   []sqltypes.Kind // stored columns: input, refs, computed ones
-	used    need
 	extra   []*expr.Program // of the computed columns
-	exprAt  []expr.Expr
 	part    []int
 	order   []int
 	orders  []*sortOrder

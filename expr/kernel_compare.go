@@ -79,7 +79,6 @@ type compareNode struct {
 	generic *mapNode
 	out     scratch
 	al      aligner
-	buf     selBuf
 }
 
 func (n *compareNode) row(s *state, row []sqltypes.Datum) (sqltypes.Datum, error) {

@@ -4,14 +4,13 @@ import "ostraka/sqltypes"
 
 // caseNode is CASE. A branch's result is only evaluated for the rows that take it.
 type caseNode struct {
-	arg       node // nil: searched CASE
-	whens     []whenNode
-	other     node // nil: NULL
-	kind      sqltypes.Kind
-	out       scratch
-	take      selBuf
-	rest      [2]selBuf
-	constCase scratch
+	arg   node // nil: searched CASE
+	whens []whenNode
+	other node // nil: NULL
+	kind  sqltypes.Kind
+	out   scratch
+	take  selBuf
+	rest  [2]selBuf
 }
 
 type whenNode struct{ cond, result node }

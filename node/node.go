@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"sync"
 	"time"
@@ -252,9 +251,4 @@ func (n *Node) waitReady(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
-}
-
-func tcpPort(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
 }

@@ -40,7 +40,6 @@ func RecordFile(ctx context.Context, f *File, o Options) error {
 			return fmt.Errorf("%s:%d: %w", f.Path, rec.Line, err)
 		}
 		out = append(out, f.Lines[next:rec.Line-1]...)
-		next = rec.Line - 1
 		body := strings.Split(rec.SQL, "\n")
 		switch {
 		case err != nil:

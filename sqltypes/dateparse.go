@@ -80,7 +80,6 @@ type dateParse struct {
 	julian      bool
 	bc          bool
 	meridian    int
-	dstShift    int
 	zone        zoneSpec
 	zoneSet     bool   // zone is fixed by the text
 	unknownZone string // a zone name nobody knows

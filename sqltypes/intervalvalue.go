@@ -2,7 +2,6 @@ package sqltypes
 
 import (
 	"encoding/binary"
-	"math/big"
 )
 
 // Interval is the value of an interval: three parts that do not carry into one another.
@@ -55,14 +54,6 @@ func CompareInterval(a, b Datum) int {
 func hashInterval(d Datum) uint64 {
 	days, us := IntervalOf(d).span()
 	return hashCombine(HashInt(days), HashInt(us))
-}
-
-// total is the length in µs, exactly.
-func (v Interval) total() *big.Int {
-	d, u := v.span()
-	z := big.NewInt(d)
-	z.Mul(z, big.NewInt(usecDay))
-	return z.Add(z, big.NewInt(u))
 }
 
 // AdjustInterval enforces an interval typmod: fields that the range leaves out

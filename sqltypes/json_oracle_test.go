@@ -172,8 +172,8 @@ func TestJSONAgainstOracle(t *testing.T) {
 					sub += "['" + p + "']"
 				}
 				v, err := JSONAssign(a, pd, b)
-				want := o.one("insert into jt values($1::jsonb) returning 'ok'", as)
-				if want = o.one("update jt set j"+sub+" = $1::jsonb returning j", bs); want != "" {
+				o.one("insert into jt values($1::jsonb) returning 'ok'", as)
+				if want := o.one("update jt set j"+sub+" = $1::jsonb returning j", bs); want != "" {
 					check("assign "+as+pt+bs, show(v, true, err), want)
 				}
 			}

@@ -8,8 +8,6 @@ import (
 // u128 is an unsigned 128-bit magnitude.
 type u128 struct{ hi, lo uint64 }
 
-func (x u128) isZero() bool { return x.hi|x.lo == 0 }
-
 func (x u128) cmp(y u128) int {
 	switch {
 	case x.hi != y.hi:
@@ -65,12 +63,6 @@ func (x u128) div64(d uint64) (q u128, r uint64) {
 	q.hi, r = x.hi/d, x.hi%d
 	q.lo, r = bits.Div64(r, x.lo, d)
 	return q, r
-}
-
-func (x u128) big() *big.Int {
-	z := new(big.Int).SetUint64(x.hi)
-	z.Lsh(z, 64)
-	return z.Or(z, new(big.Int).SetUint64(x.lo))
 }
 
 // pow10u holds 10^0 … 10^19.

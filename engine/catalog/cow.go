@@ -50,16 +50,6 @@ func (m cow[K, V]) all(f func(V) bool) {
 	}
 }
 
-func (m cow[K, V]) len() int {
-	n := 0
-	if m.b != nil {
-		for _, b := range m.b {
-			n += len(b)
-		}
-	}
-	return n
-}
-
 // cowEdit is a cow that is being changed; it owns the buckets it has copied.
 type cowEdit[K cowKey, V any] struct {
 	m     *cow[K, V]

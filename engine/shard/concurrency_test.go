@@ -247,15 +247,14 @@ func TestRereadAndIsolation(t *testing.T) {
 				t.Fatal(err)
 			}
 			if del {
-				ref, row, _, err := scanOne(first, r, 0)
-				if err != nil {
+				if _, _, _, err := scanOne(first, r, 0); err != nil {
 					t.Fatal(err)
 				}
 				// a second statement deletes it
 				if err := first.StartStatement(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				ref, row, _, err = scanOne(first, r, 0)
+				ref, row, _, err := scanOne(first, r, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -206,7 +206,7 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 
 // grow makes later batches bigger than the first.
 func (s *scanner) grow() error {
-	next := s.size
+	var next int
 	switch {
 	case s.size < secondBatch:
 		next = secondBatch

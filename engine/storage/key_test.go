@@ -10,15 +10,6 @@ import (
 	"ostraka/sqltypes"
 )
 
-func keyColOf(t testing.TB, typ *sqltypes.Type, desc, nullsFirst bool) keyCol {
-	t.Helper()
-	class, elem, err := keyClassOf(typ)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keyCol{attr: 1, class: class, elem: elem, desc: desc, nullsFirst: nullsFirst, typ: typ}
-}
-
 // keyGens draw values of the types that can be keys.
 func keyGens() map[sqltypes.OID]*rapid.Generator[sqltypes.Datum] {
 	ints := rapid.Custom(func(t *rapid.T) int64 {

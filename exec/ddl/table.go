@@ -531,14 +531,3 @@ func copyRelation(rel *catalog.Relation) *catalog.Relation {
 }
 
 var _ engine.RelLock
-
-// liveAttrs are the attribute numbers of the columns that are not dropped.
-func liveAttrs(rel *catalog.Relation) []int16 {
-	var out []int16
-	for _, c := range rel.Columns {
-		if !c.Dropped {
-			out = append(out, c.Num)
-		}
-	}
-	return out
-}

@@ -64,7 +64,6 @@ type Session struct {
 	seqs     sequenceState
 	skip     bool // discard until Sync
 	inQuery  bool // a simple Query message is being handled
-	notices  int
 	args     []sqltypes.Datum
 
 	notify   notifier

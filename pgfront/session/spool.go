@@ -49,14 +49,6 @@ func (sp *spool) appendBatch(b *expr.Batch, i int) error {
 	return sp.rowDone()
 }
 
-// appendRow adds a row.
-func (sp *spool) appendRow(row []sqltypes.Datum) error {
-	for c := 0; c < sp.cols; c++ {
-		sp.cur = appendDatum(sp.cur, row[c])
-	}
-	return sp.rowDone()
-}
-
 func (sp *spool) rowDone() error {
 	if sp.rows++; sp.rows > sp.maxRows {
 		return pgerror.New(pgerror.ConfigurationLimitExceeded, "cursor keeps more than %d rows", sp.maxRows).

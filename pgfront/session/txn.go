@@ -49,7 +49,6 @@ type txn struct {
 	queried bool
 	// remote: the block runs in the upstream session.
 	remote        bool
-	remoteSaves   int
 	settingsReady bool
 }
 

@@ -43,57 +43,6 @@ const (
 	pathIO
 )
 
-// binaryCoercible is IsBinaryCoercible.
-func (b *binder) binaryCoercible(src, dst sqltypes.OID) bool {
-	if src == dst {
-		return true
-	}
-	switch dst {
-	case sqltypes.OIDAny, sqltypes.OIDAnyelement, sqltypes.OIDAnycompatible:
-		return true
-	}
-	src = b.baseType(src)
-	if src == dst {
-		return true
-	}
-	t := b.typ(src)
-	if t == nil {
-		return false
-	}
-	switch dst {
-	case sqltypes.OIDAnyarray, sqltypes.OIDAnycompatiblearray:
-		if t.IsArray {
-			return true
-		}
-	case sqltypes.OIDAnynonarray, sqltypes.OIDAnycompatiblenonarray:
-		if !t.IsArray {
-			return true
-		}
-	case sqltypes.OIDAnyenum:
-		if t.TypType == 'e' {
-			return true
-		}
-	case sqltypes.OIDAnyrange, sqltypes.OIDAnycompatiblerange:
-		if t.TypType == 'r' {
-			return true
-		}
-	case sqltypes.OIDAnymultirange, sqltypes.OIDAnycompatiblemultirange:
-		if t.TypType == 'm' {
-			return true
-		}
-	case sqltypes.OIDRecord:
-		if b.isComplex(src) {
-			return true
-		}
-	case sqltypes.OIDRecordArray:
-		if t.IsArray && b.isComplex(t.Elem) {
-			return true
-		}
-	}
-	c := sqltypes.CastBetween(src, dst)
-	return c != nil && c.Method == 'b' && c.Context == 'i'
-}
-
 // pathway is find_coercion_pathway.
 func (b *binder) pathway(dst, src sqltypes.OID, ctx byte) (pathKind, *sqltypes.Proc) {
 	src, dst = b.baseType(src), b.baseType(dst)

@@ -35,9 +35,9 @@ func (s *scope) insertStmt(x *pg.InsertStmt) *planner.Query {
 	case sel == nil:
 		cols = nil
 	case general:
-		cols = s.insertSelect(t, x, sel, cols)
+		s.insertSelect(t, x, sel, cols)
 	case len(sel.ValuesLists) > 1:
-		cols = s.insertValues(t, x, sel, cols)
+		s.insertValues(t, x, sel, cols)
 	default:
 		items := sel.ValuesLists[0].GetList().GetItems()
 		s.kind = kindValuesSingle

@@ -29,14 +29,14 @@ func (b *binder) resolveGeneric(actual, declared []sqltypes.OID, ret sqltypes.OI
 
 // polySolver finds the types that polymorphic parameters stand for.
 type polySolver struct {
-	b                                 *binder
-	elem, array, rng, multi           sqltypes.OID // family 1
-	compat, carray, crange, cmulti    sqltypes.OID // family 2
-	nonArray, enum                    bool
-	compatNonArray                    bool
-	compatTypes                       []sqltypes.OID
-	hasCompat                         bool
-	haveFamily1Known, haveFamily1Args bool
+	b                              *binder
+	elem, array, rng, multi        sqltypes.OID // family 1
+	compat, carray, crange, cmulti sqltypes.OID // family 2
+	nonArray, enum                 bool
+	compatNonArray                 bool
+	compatTypes                    []sqltypes.OID
+	hasCompat                      bool
+	haveFamily1Args                bool
 }
 
 // solve fails quietly (check) or with PostgreSQL's error.

@@ -35,10 +35,6 @@ func isUnknown(oid sqltypes.OID) bool { return oid == oidUnknown || oid == 0 }
 func isUnknownExpr(e expr.Expr) bool  { return isUnknown(typeOf(e)) }
 func isConst(e expr.Expr) bool        { _, ok := e.(*expr.Const); return ok }
 func isPoly(oid sqltypes.OID) bool    { return isPoly1(oid) || isPoly2(oid) }
-func (b *binder) preferred(t sqltypes.OID) bool {
-	ty := b.typ(t)
-	return ty != nil && ty.Preferred
-}
 
 func isPoly1(oid sqltypes.OID) bool {
 	switch oid {

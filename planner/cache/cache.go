@@ -38,7 +38,6 @@ type Key struct {
 // Scratch holds a session's buffers between statements.
 type Scratch struct {
 	key    []byte
-	value  []byte
 	lits   []literal
 	params []sqltypes.Datum
 	ok     bool

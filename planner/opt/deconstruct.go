@@ -23,7 +23,6 @@ type clause struct {
 	family             sqltypes.OID // btree family of the equality
 	derived            bool         // implied by others: says nothing new about row counts
 	sel                float64      // cached selectivity, < 0 unknown
-	exact              bool         // used by the access path in full
 }
 
 // specialJoin is an outer, semi or anti join of the tree, with the constraint

@@ -18,9 +18,7 @@ func (s *upper) distinct() {
 		return
 	}
 	var items []planner.SortItem
-	for _, it := range s.q.Sort {
-		items = append(items, it)
-	}
+	items = append(items, s.q.Sort...)
 	for i, t := range s.q.Targets {
 		if !t.Junk {
 			items = append(items, planner.SortItem{Target: i})

@@ -309,8 +309,7 @@ func (lv *level) outerConstants() {
 			if !relsOf(l).in(sj.synLeft) || !rr.in(sj.synRight) || rr.single() < 0 {
 				continue
 			}
-			id := string(keyInt(keyInt([]byte(exprKey(l)), '!', int64(c.family)), '!', int64(c.bin.call.Collation)))
-			ec := lv.byMember[id]
+			ec := lv.byMember[string(keyInt(keyInt([]byte(exprKey(l)), '!', int64(c.family)), '!', int64(c.bin.call.Collation)))]
 			if ec == nil || ec.constant == nil {
 				continue
 			}
@@ -331,8 +330,7 @@ func (lv *level) orderID(e expr.Expr) (id string, constant bool) {
 	k := exprKey(e)
 	if lv.byMember != nil {
 		for _, fam := range btreeFamiliesOf(e) {
-			full := string(keyInt(keyInt([]byte(k), '!', int64(fam)), '!', int64(e.Type().Collation)))
-			if ec := lv.byMember[full]; ec != nil {
+			if ec := lv.byMember[string(keyInt(keyInt([]byte(k), '!', int64(fam)), '!', int64(e.Type().Collation)))]; ec != nil {
 				return string(keyInt([]byte{'='}, '#', int64(ec.id))), ec.constant != nil
 			}
 		}

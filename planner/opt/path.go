@@ -3,7 +3,6 @@ package opt
 import (
 	"math"
 
-	"ostraka/expr"
 	"ostraka/planner"
 )
 
@@ -44,7 +43,6 @@ type path struct {
 	leaf   func(need map[varKey]bool) built // other leaves
 	join   *joinPath
 	unique *uniquePath
-	sort   *sortPath
 }
 
 type joinPath struct {
@@ -61,11 +59,6 @@ type joinPath struct {
 type uniquePath struct {
 	input *path
 	vars  []*planner.Var
-}
-
-type sortPath struct {
-	input *path
-	exprs []expr.Expr
 }
 
 // addPath keeps p unless another is at least as good in every respect, and drops those it beats.
@@ -120,11 +113,6 @@ func (r *rel) cheapest(allowed relSet) *path {
 		}
 	}
 	return best
-}
-
-// fractional is the cost of the first frac rows (0 < frac ≤ 1).
-func (p *path) fractional(frac float64) float64 {
-	return p.startup + frac*(p.total-p.startup)
 }
 
 func clampRows(n float64) float64 {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"ostraka/sqltypes"
-	"ostraka/sqltypes/pgerror"
 )
 
 // binaryNumeric and unaryNumeric lift package sqltypes' arithmetic.
@@ -170,11 +169,3 @@ func init() {
 
 // log10Numeric is log(numeric), which computes to base 10.
 func log10Numeric(d Datum) (Datum, error) { return sqltypes.NumericLog(sqltypes.NumericInt(10), d) }
-
-// asError narrows an error that package sqltypes made, for those who add to it.
-func asError(err error) *pgerror.Error {
-	if e, ok := err.(*pgerror.Error); ok {
-		return e
-	}
-	return pgerror.Wrap(err, pgerror.InternalError, "%s", err.Error())
-}

@@ -93,7 +93,6 @@ var (
 	errCollate  = invalid("invalid collating element")
 	errEscape   = invalid("invalid escape \\ sequence")
 	errBackref  = invalid("invalid backreference number")
-	errPattern  = invalid("invalid regexp (reg version 0.8)")
 	errOption   = invalid("invalid embedded option")
 	errTooLarge = invalid("regular expression is too complex")
 )
