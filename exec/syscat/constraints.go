@@ -43,7 +43,15 @@ func (c *constraint) emit(emit Emit) {
 	}
 	emit(oid(c.oid), text(c.name), oid(c.schema), char(c.kind), yes(c.deferrable), yes(c.deferred), yes(c.valid), oid(c.rel), oid(c.typ),
 		oid(c.index), oid(0), oid(c.refRel), blank(c.onUpdate), blank(c.onDelete), blank(c.match), yes(true), num(0), yes(c.noInherit),
-		keys, refKeys, ops, ops, ops, setKeys, sqltypes.Null, textOrNull(c.expr))
+		keys, refKeys, ops, ops, ops, setKeys, sqltypes.Null, c.node())
+}
+
+// node is conbin.
+func (c *constraint) node() sqltypes.Datum {
+	if c.typ != 0 {
+		return nodeText('v', c.typ, c.expr)
+	}
+	return nodeText('p', c.rel, c.expr)
 }
 
 func constraintRows(q *Query, emit Emit) error {

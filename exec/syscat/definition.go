@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"ostraka/engine/catalog"
-	"ostraka/planner/deparse"
 	"ostraka/sqltypes"
 )
 
@@ -14,17 +13,20 @@ func init() {
 		if ix == nil {
 			return sqltypes.Null, nil
 		}
+		pretty := len(a) > 2 && a[2].Bool()
 		if len(a) > 1 && a[1].I > 0 {
-			return textOrNull(indexColumnDef(r, ix, int(a[1].I))), nil
+			return text(l.indexColumnDef(r, ix, int(a[1].I), pretty)), nil
 		}
-		return text(l.indexDef(r, ix)), nil
+		return text(l.indexDef(r, ix, pretty)), nil
 	}
 	constraintDef := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-		return textOrNull(l.constraintDef(argOID(a[0]))), nil
+		return textOrNull(l.constraintDef(argOID(a[0]), len(a) > 1 && a[1].Bool())), nil
 	}
 	viewDef := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-		// With a wrap column the text is pretty too.
-		return l.viewDef(argOID(a[0]), len(a) > 1 && a[1].I != 0), nil
+		return l.viewDef(argOID(a[0]), len(a) > 1 && a[1].Bool()), nil
+	}
+	viewDefWrap := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		return l.viewDef(argOID(a[0]), true), nil
 	}
 	viewDefByName := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 		parts, err := splitName(a[0].S)
@@ -35,48 +37,23 @@ func init() {
 		if err != nil {
 			return sqltypes.Null, err
 		}
-		return l.viewDef(o, len(a) > 1 && a[1].I != 0), nil
+		return l.viewDef(o, len(a) > 1 && a[1].Bool()), nil
 	}
-	nodeText := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-		return text(l.expressionText(argOID(a[1]), a[0].S, len(a) > 2 && a[2].I != 0)), nil
+	getExpr := func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		return text(l.nodeExpr(argOID(a[1]), a[0].S, len(a) > 2 && a[2].Bool())), nil
 	}
 	register(map[string]scalar{
 		"pg_get_indexdef": indexDef, "pg_get_indexdef_ext": indexDef,
 		"pg_get_constraintdef": constraintDef, "pg_get_constraintdef_ext": constraintDef,
-		"pg_get_viewdef": viewDef, "pg_get_viewdef_ext": viewDef, "pg_get_viewdef_wrap": viewDef,
+		"pg_get_viewdef": viewDef, "pg_get_viewdef_ext": viewDef, "pg_get_viewdef_wrap": viewDefWrap,
 		"pg_get_viewdef_name": viewDefByName, "pg_get_viewdef_name_ext": viewDefByName,
-		"pg_get_expr": nodeText, "pg_get_expr_ext": nodeText,
+		"pg_get_expr": getExpr, "pg_get_expr_ext": getExpr,
 		"pg_get_function_arguments":          functionArguments(true),
 		"pg_get_function_identity_arguments": functionArguments(false),
 		"pg_get_function_result":             functionResult,
 		"pg_get_ruledef":                     null, "pg_get_ruledef_ext": null,
 		"pg_get_triggerdef_ext": null,
 	})
-}
-
-// expression is pg_get_expr of a stored text, parenthesised in full.
-func (l *lookup) expression(rel sqltypes.OID, stored string) string {
-	return l.expressionText(rel, stored, false)
-}
-
-// expressionText prints the stored text of an expression over a relation (0:
-// over nothing) as PostgreSQL prints its parsed form; a text that does not bind
-// stays as it is.
-func (l *lookup) expressionText(rel sqltypes.OID, stored string, pretty bool) string {
-	r := l.cat.Relation(rel)
-	if r != nil {
-		for _, c := range r.Columns {
-			if c.HasDefault && !c.Dropped && c.Default == stored {
-				if s, err := deparse.Column(l.ctx, r, c, pretty); err == nil && s != "" {
-					return s
-				}
-			}
-		}
-	}
-	if s, err := deparse.Expr(l.ctx, r, stored, pretty); err == nil {
-		return s
-	}
-	return stored
 }
 
 func (l *lookup) viewDef(o sqltypes.OID, pretty bool) sqltypes.Datum {
@@ -89,14 +66,7 @@ func (l *lookup) viewDef(o sqltypes.OID, pretty bool) sqltypes.Datum {
 	if r == nil || r.Kind != catalog.KindView && r.Kind != catalog.KindMatView {
 		return sqltypes.Null
 	}
-	var names []string
-	for _, c := range r.Columns {
-		names = append(names, c.Name)
-	}
-	if s, err := deparse.View(l.ctx, r.ViewDef, names, pretty); err == nil {
-		return text(s)
-	}
-	return text(" " + r.ViewDef + ";")
+	return text(l.queryText(r, pretty))
 }
 
 func methodName(ix *catalog.Index) string {
@@ -107,20 +77,24 @@ func methodName(ix *catalog.Index) string {
 }
 
 // indexDef is the CREATE INDEX command of an index.
-func (l *lookup) indexDef(r *catalog.Relation, ix *catalog.Index) string {
+func (l *lookup) indexDef(r *catalog.Relation, ix *catalog.Index, pretty bool) string {
 	var b strings.Builder
 	b.WriteString("CREATE ")
 	if ix.Unique {
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + quoteIdent(ix.Name) + " ON ")
-	b.WriteString(quoteIdent(l.schemaName(r.Schema)) + "." + quoteIdent(r.Name))
+	if pretty {
+		b.WriteString(l.relationName(r, nil))
+	} else {
+		b.WriteString(quoteIdent(l.schemaName(r.Schema)) + "." + quoteIdent(r.Name))
+	}
 	b.WriteString(" USING " + methodName(ix) + " (")
 	for i, k := range ix.Keys {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(l.keyText(r, k))
+		b.WriteString(l.keyText(r, k, pretty))
 		b.WriteString(keyOptions(k))
 	}
 	b.WriteString(")")
@@ -134,47 +108,22 @@ func (l *lookup) indexDef(r *catalog.Relation, ix *catalog.Index) string {
 		b.WriteString(" WITH (" + optionList(ix.Options) + ")")
 	}
 	if ix.Predicate != "" {
-		b.WriteString(" WHERE " + l.expression(r.OID, ix.Predicate))
+		pred, _ := l.relationText(r, ix.Predicate, true, pretty)
+		b.WriteString(" WHERE " + pred)
 	}
 	return b.String()
 }
 
 // keyText is a column name, a function call as it is, or an expression in parentheses.
-func (l *lookup) keyText(r *catalog.Relation, k catalog.IndexKey) string {
+func (l *lookup) keyText(r *catalog.Relation, k catalog.IndexKey, pretty bool) string {
 	if k.Attr > 0 {
 		return quoteIdent(r.Columns[k.Attr-1].Name)
 	}
-	s := l.expression(r.OID, k.Expr)
-	if isCall(s) || strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {
+	s, call := l.relationText(r, k.Expr, false, pretty)
+	if call {
 		return s
 	}
 	return "(" + s + ")"
-}
-
-// isCall reports whether an expression's text is one function call.
-func isCall(s string) bool {
-	open := strings.IndexByte(s, '(')
-	if open <= 0 || s[len(s)-1] != ')' {
-		return false
-	}
-	for _, c := range s[:open] {
-		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.') {
-			return false
-		}
-	}
-	depth := 0
-	for i := open; i < len(s); i++ {
-		switch s[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-			if depth == 0 && i < len(s)-1 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func keyOptions(k catalog.IndexKey) string {
@@ -195,14 +144,10 @@ func keyOptions(k catalog.IndexKey) string {
 	return s
 }
 
-func indexColumnDef(r *catalog.Relation, ix *catalog.Index, n int) string {
+func (l *lookup) indexColumnDef(r *catalog.Relation, ix *catalog.Index, n int, pretty bool) string {
 	switch {
 	case n <= len(ix.Keys):
-		if k := ix.Keys[n-1]; k.Attr == 0 {
-			return k.Expr
-		} else {
-			return quoteIdent(r.Columns[k.Attr-1].Name)
-		}
+		return l.keyText(r, ix.Keys[n-1], pretty)
 	case n <= len(ix.Keys)+len(ix.Include):
 		return quoteIdent(r.Columns[ix.Include[n-len(ix.Keys)-1]-1].Name)
 	}
@@ -230,12 +175,13 @@ func optionList(opts []string) string {
 }
 
 // constraintDef is pg_get_constraintdef; "" when there is no such constraint.
-func (l *lookup) constraintDef(o sqltypes.OID) string {
+func (l *lookup) constraintDef(o sqltypes.OID, pretty bool) string {
 	out := ""
 	l.cat.AllRelations(func(r *catalog.Relation) bool {
 		for _, c := range r.Checks {
 			if c.OID == o {
-				out = "CHECK (" + parenthesised(l.expression(r.OID, c.Expr)) + ")" + validity(c.NotValid, c.NoInherit)
+				cond, _ := l.relationText(r, c.Expr, true, pretty)
+				out = "CHECK (" + cond + ")" + validity(c.NotValid, c.NoInherit)
 			}
 		}
 		for _, ix := range r.Indexes {
@@ -254,40 +200,13 @@ func (l *lookup) constraintDef(o sqltypes.OID) string {
 		l.cat.AllTypes(func(t *catalog.UserType) bool {
 			for _, c := range t.Checks {
 				if c.OID == o {
-					out = "CHECK (" + parenthesised(strings.ReplaceAll(l.expression(0, c.Expr), "value", "VALUE")) + ")" + validity(c.NotValid, false)
+					out = "CHECK (" + l.domainText(t, c.Expr, pretty) + ")" + validity(c.NotValid, false)
 				}
 			}
 			return out == ""
 		})
 	}
 	return out
-}
-
-// parenthesised adds parentheses unless the text has them already or is one call.
-func parenthesised(s string) string {
-	if isCall(s) || wrapped(s) {
-		return s
-	}
-	return "(" + s + ")"
-}
-
-// wrapped reports whether one pair of parentheses surrounds the whole text.
-func wrapped(s string) bool {
-	if len(s) < 2 || s[0] != '(' {
-		return false
-	}
-	depth := 0
-	for i := range len(s) {
-		switch s[i] {
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				return i == len(s)-1
-			}
-		}
-	}
-	return false
 }
 
 func validity(notValid, noInherit bool) string {
@@ -442,7 +361,7 @@ func (l *lookup) arguments(o sqltypes.OID, defaults, procedure bool) (string, er
 		}
 		s += l.typeName(x.typ, -1)
 		if defaults && x.def != "" {
-			s += " DEFAULT " + l.expression(0, x.def)
+			s += " DEFAULT " + l.argumentDefault(x)
 		}
 		parts = append(parts, s)
 	}

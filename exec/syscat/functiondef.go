@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -147,7 +148,15 @@ func quoteLiteral(s string) string {
 func argDefault(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 	args, _, _, _ := l.functionOf(argOID(a[0]))
 	if n := int(a[1].I); n >= 1 && n <= len(args) {
-		return textOrNull(l.expression(0, args[n-1].def)), nil
+		return textOrNull(l.argumentDefault(args[n-1])), nil
 	}
 	return sqltypes.Null, nil
+}
+
+// argumentDefault prints the default of an argument, coerced to its type.
+func (l *lookup) argumentDefault(a argument) string {
+	if a.def == "" {
+		return ""
+	}
+	return l.domainDefault(&catalog.UserType{Base: sqltypes.ColumnType{OID: a.typ, TypMod: -1}, Default: a.def})
 }

@@ -2,7 +2,9 @@ package syscat
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
@@ -35,7 +37,7 @@ func registerObjects(s *Set) {
 		for _, r := range relations(q.Cat) {
 			for _, c := range r.Columns {
 				if c.HasDefault && !c.Dropped {
-					emit(oid(attrdefOID(r, c)), oid(r.OID), num(int(c.Num)), text(c.Default))
+					emit(oid(attrdefOID(r, c)), oid(r.OID), num(int(c.Num)), nodeText('d', sqltypes.OID(c.Num), c.Default))
 				}
 			}
 		}
@@ -139,8 +141,8 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex boo
 		tuples, pages = 1, 1
 	}
 	opts := sqltypes.Null
-	if len(r.Options) > 0 {
-		opts = textArray(r.Options)
+	if o := relationOptions(r); len(o) > 0 {
+		opts = textArray(o)
 	}
 	file := sqltypes.OID(0)
 	if kind == 'r' || kind == 'm' || kind == 'S' {
@@ -151,6 +153,15 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex boo
 		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(hasTriggers(q.Cat, r)), yes(false), yes(false), yes(false),
 		yes(r.Kind != catalog.KindMatView || r.Populated),
 		char(replica), yes(false), oid(0), sqltypes.Int(0), sqltypes.Int(0), aclArray(q.Cat, r.ACL), opts)
+}
+
+// relationOptions are reloptions; a view's check option is one.
+func relationOptions(r *catalog.Relation) []string {
+	check := map[byte]string{'l': "check_option=local", 'c': "check_option=cascaded"}[r.ViewOptions.CheckOption]
+	if check == "" || slices.Contains(r.Options, check) {
+		return r.Options
+	}
+	return append(slices.Clone(r.Options), check)
 }
 
 // hasTriggers: foreign keys are triggers in PostgreSQL's eyes.
@@ -219,7 +230,7 @@ func attributeRows(q *Query, emit Emit) error {
 func indexColumns(r *catalog.Relation, ix *catalog.Index) []*catalog.Column {
 	var out []*catalog.Column
 	for _, k := range ix.Keys {
-		c := &catalog.Column{Name: "expr", Type: k.Type, StatTarget: -1}
+		c := &catalog.Column{Name: exprColumnName(k.Expr), Type: k.Type, StatTarget: -1}
 		if k.Attr > 0 {
 			c.Name, c.Type = r.Columns[k.Attr-1].Name, r.Columns[k.Attr-1].Type
 		}
@@ -229,6 +240,15 @@ func indexColumns(r *catalog.Relation, ix *catalog.Index) []*catalog.Column {
 		out = append(out, &catalog.Column{Name: r.Columns[a-1].Name, Type: r.Columns[a-1].Type, StatTarget: -1})
 	}
 	return out
+}
+
+// exprColumnName names an index's expression column after its outermost function, as CREATE INDEX does.
+func exprColumnName(sql string) string {
+	open := strings.IndexByte(sql, '(')
+	if open > 0 && strings.HasSuffix(sql, ")") && strings.Trim(sql[:open], "abcdefghijklmnopqrstuvwxyz0123456789_.") == "" {
+		return sql[strings.LastIndexByte(sql[:open], '.')+1 : open]
+	}
+	return "expr"
 }
 
 // systemColumns are what every table has besides its own.
@@ -356,13 +376,13 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 		}
 		opts = append(opts, o)
 		if k.Attr == 0 {
-			exprs = text(k.Expr)
+			exprs = nodeText('i', ix.OID, k.Expr)
 		}
 	}
 	keys = append(keys, ix.Include...)
 	emit(oid(ix.OID), oid(r.OID), num(n), num(len(ix.Keys)), yes(ix.Unique), yes(ix.NullsNotDistinct), yes(ix.Primary),
 		yes(false), yes(!ix.Deferrable), yes(false), yes(ix.Ready), yes(false), yes(true), yes(true), yes(false), sqltypes.Int2Vector(keys),
-		sqltypes.OIDVector(colls), sqltypes.OIDVector(classes), sqltypes.Int2Vector(opts), exprs, textOrNull(ix.Predicate))
+		sqltypes.OIDVector(colls), sqltypes.OIDVector(classes), sqltypes.Int2Vector(opts), exprs, nodeText('p', ix.OID, ix.Predicate))
 }
 
 func descriptionRows(q *Query, emit Emit) error {

@@ -47,6 +47,8 @@ type table struct {
 type cached struct {
 	cat  *catalog.Catalog
 	rows [][]sqltypes.Datum
+	// shown rows come first; the rest belong to schema ostraka (own.go).
+	shown int
 	// index by attribute: value → row numbers; guarded by table.mu
 	index map[int16]map[indexKey][]int32
 }
@@ -81,6 +83,7 @@ func New() *Set {
 	registerRoles(s)
 	registerConstraints(s)
 	registerFacts(s)
+	registerStats(s)
 	registerEmpty(s)
 	registerViews(s)
 	return s
@@ -168,10 +171,20 @@ func (t *table) read(q *Query) (sqltypes.RowSource, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.cache = &cached{cat: q.Cat, rows: rows, index: map[int16]map[indexKey][]int32{}}
+		rows, shown := t.partition(q, rows)
+		t.cache = &cached{cat: q.Cat, rows: rows, shown: shown, index: map[int16]map[indexKey][]int32{}}
 	}
+	all := t.cache.shown == len(t.cache.rows) || listsOwn(q)
 	if attr, key, ok := t.lookup(q); ok {
-		return &rowList{rows: t.cache.rows, pick: t.cache.find(attr, key), picked: true}, nil
+		pick := t.cache.find(attr, key)
+		if !all {
+			n, _ := slices.BinarySearch(pick, int32(t.cache.shown))
+			pick = pick[:n]
+		}
+		return &rowList{rows: t.cache.rows, pick: pick, picked: true}, nil
+	}
+	if !all {
+		return &rowList{rows: t.cache.rows[:t.cache.shown]}, nil
 	}
 	return &rowList{rows: t.cache.rows}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ostraka/engine/catalog"
+	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/planner/bind"
 	"ostraka/planner/parse"
@@ -29,6 +30,29 @@ func Expr(ctx *planner.Context, rel *catalog.Relation, text string, pretty bool)
 	p := newPrinter(ctx, pretty)
 	p.indenting = true
 	return p.protect(func() { p.expr(e, false) })
+}
+
+// Bound prints an expression that is bound already; "" when it has no text.
+func Bound(ctx *planner.Context, e expr.Expr, pretty bool) string {
+	p := newPrinter(ctx, pretty)
+	p.indenting = true
+	s, err := p.protect(func() { p.expr(e, false) })
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// IsCall reports whether the text of an expression is that of a function call,
+// which stands without parentheses as a key of an index.
+func IsCall(e expr.Expr) bool {
+	switch n := e.(type) {
+	case *expr.Call:
+		return n.Op == "" && n.Coercion == 0
+	case *expr.Coalesce, *expr.MinMax, *expr.NullIf:
+		return true
+	}
+	return false
 }
 
 // Column is the text of a column's default or generation expression, coerced to
