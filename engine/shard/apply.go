@@ -53,6 +53,10 @@ type batch struct {
 	changes []catalog.Change
 	notes   []engine.Notification
 	xids    []uint64
+	// staged has the chunks of this batch, dropped the transactions whose earlier
+	// ones it drops (0: all).
+	staged  map[string][]byte
+	dropped map[uint64]bool
 	// A value that comes in parts.
 	partKey, part []byte
 }
@@ -166,7 +170,7 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 			if b.partKey != nil && !bytes.Equal(b.partKey, o.Key) {
 				return effects.ErrMalformed
 			}
-			b.partKey, b.part = o.Key, append(b.part, o.Value...)
+			b.partKey, b.part = bytes.Clone(o.Key), append(b.part, o.Value...)
 		case effects.OpDelete:
 			err = b.b.Delete(o.Key, nil)
 		case effects.OpDeleteRange:
@@ -187,15 +191,14 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 			if chunk || o.N > 1<<32-1 {
 				return effects.ErrMalformed
 			}
-			err = b.b.Set(storage.StagedKey(xid, uint32(o.N)), o.Value, nil)
+			err = b.stage(storage.StagedKey(xid, uint32(o.N)), o.Value)
 		case effects.OpUseStaged:
 			if chunk {
 				return effects.ErrMalformed
 			}
 			err = b.useStaged(xid, o.N)
 		case effects.OpDropStaged:
-			lo, hi := storage.StagedRange(o.N)
-			err = b.b.DeleteRange(lo, hi, nil)
+			err = b.dropStaged(o.N)
 		}
 		if err != nil {
 			return err
@@ -232,26 +235,51 @@ func (b *batch) guard(o *effects.Operation) (bool, error) {
 }
 
 func (b *batch) useStaged(xid, chunks uint64) error {
-	if err := b.readable(); err != nil {
+	for i := uint64(0); i < chunks; i++ {
+		if err := b.useChunk(xid, storage.StagedKey(xid, uint32(i))); err != nil {
+			return err
+		}
+	}
+	return b.dropStaged(xid)
+}
+
+// useChunk applies one chunk, which an entry of this batch or an earlier one staged.
+func (b *batch) useChunk(xid uint64, key []byte) error {
+	if val, here := b.staged[string(key)]; here {
+		r := effects.NewChunkReader(val)
+		return b.ops(xid, &r, true)
+	}
+	val, closer, found, err := b.st.db.Get(key)
+	if err != nil {
 		return err
 	}
-	for i := uint64(0); i < chunks; i++ {
-		val, closer, found, err := storage.BatchGet(b.b, storage.StagedKey(xid, uint32(i)))
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("chunk %d of transaction %d is missing", i, xid)
-		}
-		r := effects.NewChunkReader(append([]byte(nil), val...))
-		if err := closer.Close(); err != nil {
-			return err
-		}
-		if err := b.ops(xid, &r, true); err != nil {
-			return err
+	if !found || b.dropped[0] || b.dropped[xid] {
+		return fmt.Errorf("chunk %x of transaction %d is missing", key, xid)
+	}
+	r := effects.NewChunkReader(val)
+	return firstError(b.ops(xid, &r, true), closer.Close())
+}
+
+func (b *batch) stage(key, val []byte) error {
+	if b.staged == nil {
+		b.staged = map[string][]byte{}
+	}
+	b.staged[string(key)] = val
+	return b.b.Set(key, val, nil)
+}
+
+// dropStaged removes the chunks of a transaction, 0: all.
+func (b *batch) dropStaged(xid uint64) error {
+	if b.dropped == nil {
+		b.dropped = map[uint64]bool{}
+	}
+	b.dropped[xid] = true
+	lo, hi := storage.StagedRange(xid)
+	for k := range b.staged {
+		if k >= string(lo) && k < string(hi) {
+			delete(b.staged, k)
 		}
 	}
-	lo, hi := storage.StagedRange(xid)
 	return b.b.DeleteRange(lo, hi, nil)
 }
 

@@ -69,6 +69,9 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 	var reg *txn.Commit
 	if t.reads != nil && t.writes.Len() > 0 {
 		if reg, err = t.validate(ctx); err != nil {
+			if t.staged {
+				t.dropStaged(t.xid.Load())
+			}
 			return pos, err
 		}
 	}
@@ -146,12 +149,29 @@ func (t *Txn) encode(ctx context.Context) ([]byte, error) {
 	if size > t.s.opts.MaxTxnBytes {
 		return nil, errTooLarge(t.s.opts.MaxTxnBytes)
 	}
+	if st := t.stream; st != nil {
+		if !st.broken {
+			payload, err := st.finish(ctx, descs)
+			t.staged = err == nil
+			return payload, err
+		}
+		// Its chunks are replaced, or dropped by the entry.
+		if err := st.ready(ctx, 0); err != nil {
+			return nil, err
+		}
+	}
 	if size > int64(t.s.opts.StageThreshold) {
-		return t.encodeStaged(ctx, descs)
+		payload, err := t.encodeStaged(ctx, descs)
+		t.staged = err == nil
+		return payload, err
 	}
 	w := effects.NewWriter(make([]byte, 0, size+64), t.xid.Load())
 	t.eachEffect(descs, func(n int) *effects.Writer { return w })
 	t.encodeDrops(w)
+	if t.stream != nil {
+		w.DropStaged(t.xid.Load())
+		t.staged = true
+	}
 	return w.Bytes(), nil
 }
 
@@ -163,10 +183,39 @@ func errTooLarge(limit int64) error {
 // eachEffect writes everything but range deletes. room returns the writer with
 // room for n more bytes, nil to stop.
 func (t *Txn) eachEffect(descs [][]byte, room func(n int) *effects.Writer) {
+	if !t.eachOther(descs, room) {
+		return
+	}
+	skip := t.skipper()
+	t.writes.Ascend(func(key string, x txn.Write) bool {
+		return skip(key) || writeParts(key, x, t.s.opts.StageThreshold, room)
+	})
+}
+
+// writeParts writes a key, a value too large for a chunk in parts. false: stopped by room.
+func writeParts(key string, x txn.Write, limit int, room func(n int) *effects.Writer) bool {
+	for len(x.Val) > limit/2 {
+		w := room(len(key) + limit/2 + 16)
+		if w == nil {
+			return false
+		}
+		w.PutPart(key, x.Val[:limit/2])
+		x.Val = x.Val[limit/2:]
+	}
+	w := room(len(key) + len(x.Val) + 16)
+	if w == nil {
+		return false
+	}
+	encodeWrite(w, key, x)
+	return true
+}
+
+// eachOther is eachEffect without the writes; false: stopped by room.
+func (t *Txn) eachOther(descs [][]byte, room func(n int) *effects.Writer) bool {
 	if len(t.ddl) > 0 {
 		w := room(64)
 		if w == nil {
-			return
+			return false
 		}
 		w.Counter(storage.CounterOID, t.term.oid.Load())
 		w.Counter(storage.CounterStorage, t.term.storageID.Load())
@@ -174,45 +223,25 @@ func (t *Txn) eachEffect(descs [][]byte, room func(n int) *effects.Writer) {
 	for i := range t.ddl {
 		w := room(len(descs[i]) + 32)
 		if w == nil {
-			return
+			return false
 		}
 		w.Descriptor(t.ddl[i].Key(), descs[i])
 	}
 	for id, p := range t.seqs {
 		w := room(48)
 		if w == nil {
-			return
+			return false
 		}
 		w.Sequence(id, p.state)
 	}
 	for _, n := range t.notes {
 		w := room(len(n.channel) + len(n.payload) + 24)
 		if w == nil {
-			return
+			return false
 		}
 		w.Notify(t.opts.Database, t.opts.PID, n.channel, n.payload)
 	}
-	skip := t.skipper()
-	limit := t.s.opts.StageThreshold
-	t.writes.Ascend(func(key string, x txn.Write) bool {
-		if skip(key) {
-			return true
-		}
-		for len(x.Val) > limit/2 { // too large for a chunk: in parts
-			w := room(len(key) + limit/2 + 16)
-			if w == nil {
-				return false
-			}
-			w.PutPart(key, x.Val[:limit/2])
-			x.Val = x.Val[limit/2:]
-		}
-		w := room(len(key) + len(x.Val) + 16)
-		if w == nil {
-			return false
-		}
-		encodeWrite(w, key, x)
-		return true
-	})
+	return true
 }
 
 func encodeWrite(w *effects.Writer, key string, x txn.Write) {
@@ -258,10 +287,7 @@ func (t *Txn) encodeStaged(ctx context.Context, descs [][]byte) (payload []byte,
 		w.Stage(chunk, ops.Bytes())
 		chunk++
 		if _, perr := t.s.Log().Propose(ctx, t.term.id, w.Bytes()); perr != nil {
-			err = proposeError(ctx, perr)
-			if ambiguous(perr) { // nothing is visible: the transaction has failed
-				err = pgerror.Wrap(perr, pgerror.TRSerializationFailure, "could not write the changes of a large transaction to the log")
-			}
+			err = stageError(ctx, perr)
 			return false
 		}
 		ops.StartChunk(ops.Bytes())
@@ -288,14 +314,15 @@ func (t *Txn) encodeStaged(ctx context.Context, descs [][]byte) (payload []byte,
 
 // dropStaged removes the chunks of a transaction that failed.
 func (t *Txn) dropStaged(xid uint64) {
-	s, term := t.s, t.term
-	s.background(func() {
-		w := effects.NewWriter(nil, 0)
-		w.DropStaged(xid)
-		if _, err := s.Log().Propose(s.stop, term.id, w.Bytes()); err != nil {
-			s.log.Warn("dropping staged changes; the next term will", "xid", xid, "error", err)
-		}
-	})
+	t.s.background(func() { t.proposeDrop(xid) })
+}
+
+func (t *Txn) proposeDrop(xid uint64) {
+	w := effects.NewWriter(nil, 0)
+	w.DropStaged(xid)
+	if _, err := t.s.Log().Propose(t.s.stop, t.term.id, w.Bytes()); err != nil {
+		t.s.log.Warn("dropping staged changes; the next term will", "xid", xid, "error", err)
+	}
 }
 
 // newOID and newStorageID are replicated by the entry that uses them.

@@ -84,6 +84,7 @@ func (t *Txn) table(ctx context.Context, rel *catalog.Relation, mode engine.RelL
 	x.alone = newest.Relation(rel.OID) == nil || t.term.locks.Holds(&t.owner, txn.ClassRelation, key, uint8(engine.AccessExclusive))
 	if c != nil {
 		x.mode = max(mode, c.mode)
+		x.claims = c.claims
 		*c = x
 		return tbl, nil
 	}

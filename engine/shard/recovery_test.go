@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	randv2 "math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -280,8 +281,7 @@ func TestLargeTransaction(t *testing.T) {
 	}
 	commit(t, tx0)
 
-	// Over the maximum: 54000 before anything enters the log.
-	before := len(l.Entries())
+	// Over the maximum: 54000, and what was staged goes away.
 	tx := begin(t, s)
 	for i := 1000; ; i++ {
 		_, _, err = tx.Insert(context.Background(), &engine.WriteTarget{Rel: r}, []sqltypes.Datum{sqltypes.Int(int64(i)), sqltypes.Text("x")}, nil)
@@ -289,10 +289,35 @@ func TestLargeTransaction(t *testing.T) {
 			break
 		}
 	}
-	if pgerror.CodeOf(err) != pgerror.ProgramLimitExceeded || len(l.Entries()) != before {
+	if pgerror.CodeOf(err) != pgerror.ProgramLimitExceeded {
 		t.Fatal(err)
 	}
 	tx.Rollback()
+	waitNoStaged(t, s)
+	if n := len(rows(t, openView(t, s), engine.ScanSpec{Rel: r})); n != 500 {
+		t.Fatalf("%d rows", n)
+	}
+
+	// Rolling back what was staged ahead leaves the rest.
+	tx = begin(t, s)
+	for i := range 100 {
+		insert(t, tx, r, sqltypes.Int(int64(1000+i)), sqltypes.Text("x"))
+	}
+	mark := tx.Savepoint()
+	for i := range 600 {
+		insert(t, tx, r, sqltypes.Int(int64(2000+i)), sqltypes.Text("x"))
+	}
+	if err := tx.RollbackTo(mark); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		insert(t, tx, r, sqltypes.Int(int64(1000-1-i)), sqltypes.Text("x"))
+	}
+	commit(t, tx)
+	noStaged()
+	if n := len(rows(t, openView(t, s), engine.ScanSpec{Rel: r})); n != 700 {
+		t.Fatalf("%d rows", n)
+	}
 
 	// A failure on the way leaves nothing visible, and the next term cleans up.
 	n := 0
@@ -303,18 +328,45 @@ func TestLargeTransaction(t *testing.T) {
 		return nil
 	})
 	tx = begin(t, s)
-	for i := range 500 {
-		insert(t, tx, r, sqltypes.Int(int64(2000+i)), sqltypes.Text("x"))
+	err = nil
+	for i := 0; i < 500 && err == nil; i++ {
+		_, _, err = tx.Insert(context.Background(), &engine.WriteTarget{Rel: r}, []sqltypes.Datum{sqltypes.Int(int64(2000 + i)), sqltypes.Text("x")}, nil)
 	}
-	if _, err := tx.Commit(context.Background()); pgerror.CodeOf(err) != pgerror.TRSerializationFailure {
+	if err == nil {
+		_, err = tx.Commit(context.Background())
+	}
+	tx.Rollback()
+	if pgerror.CodeOf(err) != pgerror.TRSerializationFailure {
 		t.Fatal(err)
 	}
 	l.SetFault(nil)
 	l.NextTerm()
 	waitTerm(t, s, 2)
 	noStaged()
-	if n := len(rows(t, openView(t, s), engine.ScanSpec{Rel: r})); n != 500 {
+	if n := len(rows(t, openView(t, s), engine.ScanSpec{Rel: r})); n != 700 {
 		t.Fatalf("%d rows", n)
+	}
+}
+
+// waitNoStaged waits until nothing staged is left.
+func waitNoStaged(t *testing.T, s *Shard) {
+	t.Helper()
+	lo, hi := storage.StagedRange(0)
+	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+		it, err := s.cur.Load().db.NewIter(context.Background(), lo, hi)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some := it.First()
+		if err := it.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !some {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("staged chunks are left")
+		}
 	}
 }
 

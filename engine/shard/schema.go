@@ -133,7 +133,7 @@ func (w schemaWriter) BuildIndex(ctx context.Context, wt *engine.WriteTarget, ix
 			}
 		}
 		t.put(string(ek), ev)
-		return t.room()
+		return t.room(ctx)
 	})
 }
 
@@ -242,7 +242,7 @@ func (t *Txn) copyStorage(ctx context.Context, v *view, from, to uint64) error {
 		}
 		_, rest, _ := storage.SplitData(it.Key())
 		t.put(string(append(prefix[:len(prefix):len(prefix)], rest...)), append([]byte(nil), it.Value()...))
-		if err := t.room(); err != nil {
+		if err := t.room(ctx); err != nil {
 			return err
 		}
 	}

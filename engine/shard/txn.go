@@ -44,7 +44,8 @@ type Txn struct {
 	readSet  *txn.ReadSet
 	rels     []checkedRel
 	fewRels  [4]checkedRel // backs rels while there are few
-	bulk     bool
+	stream   *stream       // nil while the transaction is small
+	staged   bool          // the entry uses what was staged, or drops it
 	done     bool
 	failed   error // of a catalogue change; answered by everything that follows
 }
@@ -60,6 +61,9 @@ type checkedRel struct {
 	alone bool
 	// fresh: the rows' storage id is new, so no committed row exists.
 	fresh bool
+	// claims counts keys claimed one by one; bulk is what follows them.
+	claims int
+	bulk   []*bulkKeys
 }
 
 type note struct{ channel, payload string }
@@ -304,6 +308,9 @@ func (t *Txn) RollbackTo(id engine.SavepointID) error {
 	m := &t.marks[i]
 	t.failed = nil
 	t.marks = t.marks[:i+1]
+	if t.stream != nil && t.writes.Seq() != m.writes.Seq() {
+		t.stream.broken = true
+	}
 	t.writes.Restore(m.writes)
 	t.stmt = nil
 	if t.term != nil {
@@ -348,7 +355,8 @@ func (t *Txn) Notify(channel, payload string) error {
 	return nil
 }
 
-func (t *Txn) BulkLoad() { t.bulk = true }
+// BulkLoad does nothing: large transactions are noticed by their size.
+func (t *Txn) BulkLoad() {}
 
 func (t *Txn) MemoryUsed() int64 { return t.writes.Memory() }
 
@@ -391,6 +399,13 @@ func (t *Txn) end() {
 	t.view.Close()
 	if t.readSet != nil && t.reads != nil {
 		t.term.ssi.End(t.readSet)
+	}
+	if t.stream != nil {
+		if t.staged {
+			t.stream.cancel()
+		} else {
+			t.stream.drop()
+		}
 	}
 	t.writes, t.stmt, t.marks, t.buf = txn.Buffer{}, nil, nil, nil
 }

@@ -9,6 +9,7 @@ import (
 	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/engine/storage"
+	"ostraka/engine/txn"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -22,6 +23,11 @@ func (t *Txn) put(key string, val []byte) uint32 {
 		}
 	}
 	seq := t.writes.Put(key, val)
+	if t.stream != nil {
+		t.stream.put(key, txn.Write{Val: val, Seq: seq})
+	} else if t.writes.Bytes() > streamAfter*int64(t.s.opts.StageThreshold) && t.xid.Load() != 0 {
+		t.startStream()
+	}
 	if t.writes.Memory() > t.s.opts.SpillBytes {
 		if err := t.writes.Spill(t.s.opts.SpillDir); err != nil {
 			t.fail(spillError(err))
@@ -37,10 +43,17 @@ func spillError(err error) error {
 	return pgerror.Wrap(err, pgerror.IoError, "could not use the temporary file of a large transaction")
 }
 
-// room refuses a transaction that has grown past the maximum.
-func (t *Txn) room() error {
+// room refuses a transaction that has grown past the maximum, and waits while the
+// log is behind what it stages.
+func (t *Txn) room(ctx context.Context) error {
 	if t.writes.Bytes() > t.s.opts.MaxTxnBytes {
 		return errTooLarge(t.s.opts.MaxTxnBytes)
+	}
+	if _, err := t.Xid(ctx); err != nil {
+		return err
+	}
+	if t.stream != nil {
+		return t.stream.ready(ctx, streamsInFlight-1)
 	}
 	return nil
 }
@@ -70,7 +83,7 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 	if err != nil {
 		return ref, nil, err
 	}
-	if err := t.room(); err != nil {
+	if err := t.room(ctx); err != nil {
 		return ref, nil, err
 	}
 	if ref.Xid, err = t.Xid(ctx); err != nil {
@@ -174,7 +187,12 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 			return nil, err
 		}
 	}
-	if !t.alone(tbl.Rel) {
+	if b := t.bulkOf(tbl, x); b != nil {
+		absent, err := b.claim(ctx, t, st.db, key)
+		if err != nil || absent && t.reads == nil {
+			return nil, err
+		}
+	} else if !t.alone(tbl.Rel) {
 		if err := t.lockKey(ctx, key, engine.LockUpdate); err != nil {
 			return nil, err
 		}
@@ -296,7 +314,7 @@ func (t *Txn) Update(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 	if err != nil {
 		return ref, err
 	}
-	if err := t.room(); err != nil {
+	if err := t.room(ctx); err != nil {
 		return ref, err
 	}
 	xid, err := t.Xid(ctx)
@@ -398,7 +416,7 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 	if err != nil {
 		return err
 	}
-	if err := t.room(); err != nil {
+	if err := t.room(ctx); err != nil {
 		return err
 	}
 	if _, err := t.Xid(ctx); err != nil {

@@ -34,6 +34,9 @@ type Table struct {
 	dl sync.Mutex
 
 	moved movedRows
+
+	bulkMu sync.Mutex // held while bulks is replaced
+	bulks  atomic.Pointer[[]*Bulk]
 }
 
 type lockShard struct {
@@ -77,6 +80,7 @@ type Owner struct {
 	waiting atomic.Pointer[waiter]
 	held    []heldLock
 	few     [6]heldLock // backs held while it is short
+	bulks   []*Bulk
 }
 
 type heldLock struct {
@@ -110,9 +114,15 @@ type Wait struct {
 // Acquire takes a lock for o in addition to what it holds. Errors: ErrNotAvailable,
 // ErrTermOver, ctx's, 40P01, 55P03, 53200.
 func (t *Table) Acquire(ctx context.Context, o *Owner, class Class, key string, mode uint8, wait Wait) error {
-	sh := &t.shards[maphash.String(t.seed, key)%lockShards]
+	h := maphash.String(t.seed, key)
+	sh := &t.shards[h%lockShards]
 	sh.mu.Lock()
 	e := sh.m[key]
+	if class == ClassRow {
+		if bulks := t.bulks.Load(); bulks != nil {
+			e = t.yield(sh, *bulks, e, o, key, h)
+		}
+	}
 	if e == nil {
 		if t.count.Load() >= t.max {
 			sh.mu.Unlock()
@@ -357,6 +367,9 @@ func (t *Table) ReleaseTo(o *Owner, mark int) {
 	}
 	clear(o.held[mark:])
 	o.held = o.held[:mark]
+	if mark == 0 && o.bulks != nil {
+		t.endBulks(o)
+	}
 	if mark == 0 && cap(o.held) > 1024 {
 		o.held = nil
 	}
