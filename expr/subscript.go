@@ -8,6 +8,13 @@ import (
 // subscript compiles a[i], a[l:u] and the assignment to them.
 func (c *compiler) subscript(e *Subscript) (node, error) {
 	t := c.types.Find(e.Arg.Type().OID)
+	if t != nil && t.OID == sqltypes.OIDName && len(e.Upper) == 1 && !e.IsSlice && e.Assign == nil {
+		args, err := c.list([]Expr{e.Arg, e.Upper[0]})
+		if err != nil {
+			return nil, err
+		}
+		return newMap(c.kind(e), true, args, nameByte), nil
+	}
 	if t == nil || t.ElemType == nil {
 		return nil, pgerror.NotSupported("subscripting of type %s", typeName(t, e.Arg.Type().OID))
 	}
@@ -36,6 +43,19 @@ func (c *compiler) subscript(e *Subscript) (node, error) {
 		return newMap(sqltypes.KBytes, false, args, sub.slice), nil
 	}
 	return newMap(c.kind(e), false, args, sub.fetch), nil
+}
+
+// nameByte is name[i]: a name is a fixed array of 64 "char", counted from 0.
+func nameByte(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) {
+	const nameLen = 64
+	i := a[1].I
+	switch {
+	case a[0].Null || a[1].Null || i < 0 || i >= nameLen:
+		return sqltypes.Null, nil
+	case int(i) >= len(a[0].S):
+		return sqltypes.Int(0), nil
+	}
+	return sqltypes.Int(int64(int8(a[0].S[i]))), nil
 }
 
 // subscripts evaluates array subscripts; operands: the array, then (lower, upper)

@@ -34,7 +34,7 @@ func sessionIn(q *syscat.Query) *session.Session {
 
 // registerSettings declares the relations that show the reading session itself.
 func registerSettings(s *syscat.Set) {
-	s.Register("pg_catalog.pg_settings", []string{"name", "setting", "unit", "category", "short_desc", "context", "vartype", "source",
+	s.Register("pg_catalog.pg_settings", []string{"name", "setting", "unit", "category", "short_desc", "extra_desc", "context", "vartype", "source",
 		"min_val", "max_val", "enumvals", "boot_val", "reset_val", "pending_restart"}, false, func(q *syscat.Query, emit syscat.Emit) error {
 		if sess := sessionIn(q); sess != nil {
 			for _, r := range sess.SettingRows() {
@@ -94,7 +94,7 @@ func registerSettings(s *syscat.Set) {
 func emitSetting(emit syscat.Emit, r settings.Row) {
 	d := r.Def
 	if d == nil {
-		emit(sqltypes.Text(r.Name), sqltypes.Text(r.Setting), sqltypes.Null, sqltypes.Text("Customized Options"), sqltypes.Text(""), sqltypes.Text("user"),
+		emit(sqltypes.Text(r.Name), sqltypes.Text(r.Setting), sqltypes.Null, sqltypes.Text("Customized Options"), sqltypes.Text(""), sqltypes.Null, sqltypes.Text("user"),
 			sqltypes.Text("string"), sqltypes.Text(r.Source.String()), sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Text(r.Boot),
 			sqltypes.Text(r.Reset), sqltypes.Bool(false))
 		return
@@ -106,7 +106,12 @@ func emitSetting(emit syscat.Emit, r settings.Row) {
 	if d.Enum != nil {
 		enum = sqltypes.TextArray(slices.Clone(d.Enum))
 	}
-	emit(sqltypes.Text(d.Name), sqltypes.Text(r.Setting), textOrNull(d.Unit), sqltypes.Text(d.Category), sqltypes.Text(d.Short), sqltypes.Text(d.Context.String()),
+	about, ok := syscat.SettingText(d.Name)
+	if !ok {
+		about = syscat.SettingFact{Category: d.Category, Short: d.Short}
+	}
+	emit(sqltypes.Text(d.Name), sqltypes.Text(r.Setting), textOrNull(d.Unit), sqltypes.Text(about.Category), sqltypes.Text(about.Short),
+		textOrNull(about.Extra), sqltypes.Text(d.Context.String()),
 		sqltypes.Text(d.Kind.String()), sqltypes.Text(r.Source.String()), lo, hi, enum, sqltypes.Text(r.Boot), sqltypes.Text(r.Reset), sqltypes.Bool(false))
 }
 

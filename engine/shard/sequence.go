@@ -152,3 +152,14 @@ func (s *Shard) SequenceState(rel *catalog.Relation) (last int64, isCalled bool,
 	}
 	return state.Last, state.Called, nil
 }
+
+// SequenceState is the applied state of a sequence, for reads outside of transactions.
+func (v *view) SequenceState(rel *catalog.Relation) (last int64, isCalled bool, err error) {
+	if rel.Sequence == nil {
+		return 0, false, pgerror.New(pgerror.WrongObjectType, "%q is not a sequence", rel.Name)
+	}
+	if err := v.alive(); err != nil {
+		return 0, false, err
+	}
+	return v.s.SequenceState(rel)
+}

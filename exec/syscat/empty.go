@@ -24,6 +24,7 @@ func registerEmpty(s *Set) {
 		}
 	}
 	for _, name := range []string{
+		"_pg_foreign_data_wrappers", "_pg_foreign_servers", "_pg_foreign_table_columns", "_pg_foreign_tables", "_pg_user_mappings",
 		"triggers", "triggered_update_columns", "column_options", "foreign_data_wrapper_options", "foreign_data_wrappers",
 		"foreign_server_options", "foreign_servers", "foreign_table_options", "foreign_tables", "user_mapping_options", "user_mappings",
 		"transforms", "check_constraint_routine_usage", "routine_column_usage", "routine_routine_usage", "routine_sequence_usage",

@@ -386,6 +386,7 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 }
 
 func descriptionRows(q *Query, emit Emit) error {
+	emitFixed("pg_description", emit)
 	put := func(o, class sqltypes.OID, sub int, comment string) {
 		if comment != "" {
 			emit(oid(o), oid(class), num(sub), text(comment))
@@ -406,7 +407,14 @@ func descriptionRows(q *Query, emit Emit) error {
 			put(f.OID, classConstraint, 0, f.Comment)
 		}
 	}
-	q.Cat.AllSchemas(func(s *catalog.Schema) bool { put(s.OID, classNamespace, 0, s.Comment); return true })
+	q.Cat.AllSchemas(func(s *catalog.Schema) bool {
+		if builtin := s.OID == catalog.SchemaPgCatalog || s.OID == catalog.SchemaPgToast || s.OID == catalog.SchemaPublic; !builtin {
+			put(s.OID, classNamespace, 0, s.Comment)
+		} else if s.OID == catalog.SchemaPublic && s.Comment != "standard public schema" {
+			put(s.OID, classNamespace, 0, s.Comment)
+		}
+		return true
+	})
 	q.Cat.AllTypes(func(t *catalog.UserType) bool { put(t.OID, classType, 0, t.Comment); return true })
 	q.Cat.AllFunctions(func(f *catalog.Function) bool { put(f.OID, classProc, 0, f.Comment); return true })
 	return nil

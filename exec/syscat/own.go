@@ -7,7 +7,7 @@ import (
 	"ostraka/sqltypes"
 )
 
-// The schema ostraka and what is in it is listed in pg_catalog only for a session
+// The schema ostraka, what is in it and Ostraka's own functions are listed in pg_catalog only for a session
 // whose search_path names it: pg_dump and mapping tools take every schema that
 // PostgreSQL does not have for the user's, and would dump it. It can be used by
 // its qualified name all the same.
@@ -21,7 +21,7 @@ func listsOwn(q *Query) bool {
 }
 
 // ownColumn is the place of the column that names the schema, or the relation, by catalogue.
-var ownColumn = map[string]int{"pg_namespace": 0, "pg_class": 2, "pg_proc": 2, "pg_attribute": 0}
+var ownColumn = map[string]int{"pg_namespace": 0, "pg_class": 2, "pg_proc": 0, "pg_attribute": 0}
 
 // partition moves the rows about the schema ostraka to the end and returns how many others there are.
 func (t *table) partition(q *Query, rows [][]sqltypes.Datum) ([][]sqltypes.Datum, int) {
@@ -30,7 +30,10 @@ func (t *table) partition(q *Query, rows [][]sqltypes.Datum) ([][]sqltypes.Datum
 		return rows, len(rows)
 	}
 	own := func(o sqltypes.OID) bool { return o == catalog.SchemaOstraka }
-	if t.virtual.Rel.Name == "pg_attribute" {
+	switch t.virtual.Rel.Name {
+	case "pg_proc":
+		own = func(o sqltypes.OID) bool { return o >= sqltypes.FirstOstrakaProc && o <= sqltypes.LastOstrakaProc }
+	case "pg_attribute":
 		own = func(o sqltypes.OID) bool {
 			x := q.set.byOID[o]
 			return x != nil && x.virtual.Rel.Schema == catalog.SchemaOstraka

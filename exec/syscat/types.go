@@ -147,8 +147,8 @@ func procRows(q *Query, emit Emit) error {
 		if p.ArgNames != nil {
 			names = textArray(p.ArgNames)
 		}
-		emit(oid(p.OID), text(p.Name), oid(p.Namespace), oid(catalog.BootstrapRole), oid(langInternal), float4(float64(p.Cost)), float4(float64(p.Rows)),
-			oid(p.Variadic), oid(0), char(p.Kind), yes(false), yes(false), yes(p.Strict), yes(p.RetSet), char(byte(p.Volatility)), char('s'),
+		emit(oid(p.OID), text(p.Name), oid(p.Namespace), oid(catalog.BootstrapRole), oid(langOf(p)), float4(float64(p.Cost)), float4(float64(p.Rows)),
+			oid(p.Variadic), oid(0), char(p.Kind), yes(false), yes(p.Leakproof), yes(p.Strict), yes(p.RetSet), char(byte(p.Volatility)), char(parallelOf(p)),
 			num(len(p.ArgTypes)), num(p.NumDefaults), oid(p.RetType), sqltypes.OIDVector(p.ArgTypes), all, modes, names, text(p.Src), sqltypes.Null, sqltypes.Null)
 	}
 	for _, f := range sorted(q.Cat.AllFunctions, func(f *catalog.Function) sqltypes.OID { return f.OID }) {
@@ -196,4 +196,18 @@ func emitFunction(q *Query, emit Emit, f *catalog.Function) {
 	emit(oid(f.OID), text(f.Name), oid(f.Schema), oid(f.Owner), oid(langSQL), float4(float64(f.Cost)), float4(float64(f.Rows)), oid(variadic), oid(0),
 		char(f.Kind), yes(f.SecurityDefiner), yes(f.Leakproof), yes(f.Strict), yes(f.RetSet), char(byte(f.Volatility)), char(f.Parallel),
 		num(len(in)), num(len(f.ArgDefaults)), oid(f.RetType), sqltypes.OIDVector(in), allD, modes, names, text(f.Body), config, aclArray(q.Cat, f.ACL))
+}
+
+func langOf(p *sqltypes.Proc) sqltypes.OID {
+	if p.Lang != 0 {
+		return p.Lang
+	}
+	return langInternal
+}
+
+func parallelOf(p *sqltypes.Proc) byte {
+	if p.Parallel != 0 {
+		return p.Parallel
+	}
+	return 's'
 }

@@ -101,6 +101,9 @@ func (s *scope) openRelation(rv *pg.RangeVar) (*catalog.Relation, *planner.Virtu
 // relationRTE makes the range-table entry of a table, view or virtual relation.
 func (s *scope) relationRTE(rel *catalog.Relation, v *planner.VirtualRelation) *planner.RTE {
 	b := s.b
+	if v == nil && rel.Kind == catalog.KindSequence {
+		v = sequenceRelation(rel)
+	}
 	if v != nil {
 		r := &planner.RTE{Kind: planner.RTEVirtual, Virtual: v, Alias: v.Rel.Name, CheckAs: b.checkAs}
 		addColumns(r, v.Rel)

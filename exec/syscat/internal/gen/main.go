@@ -20,7 +20,6 @@ const relationsSQL = `SELECT n.nspname, c.relname, c.oid::int8, c.relkind::text,
   a.atttypid::int8, a.atttypmod::int8, a.attnotnull, a.attcollation::int8, a.attnum::int8
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
   WHERE n.nspname IN ('pg_catalog', 'information_schema') AND c.relkind IN ('r', 'v')
-  AND c.relname NOT LIKE '\_pg%'
   ORDER BY n.nspname DESC, c.oid, a.attnum`
 
 const indexesSQL = `SELECT c.oid::int8, c.relname, i.indrelid::int8, i.indisunique, i.indisprimary, i.indkey::text
@@ -43,11 +42,21 @@ func main() {
 	if err := writeRows(ctx, conn, filepath.Join(*out, "rows.tsv")); err != nil {
 		log.Fatal(err)
 	}
+	// What PostgreSQL says about its settings.
+	f, err := os.Create(filepath.Join(*out, "settings.tsv"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := conn.PgConn().CopyTo(ctx, f, "COPY (SELECT name, category, short_desc, extra_desc, context, vartype, unit, min_val, max_val, boot_val FROM pg_settings ORDER BY name) TO STDOUT"); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // fixed are relations whose rows are the same in every new database.
 var fixed = []string{"pg_type", "pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc",
-	"pg_operator", "pg_cast", "pg_aggregate", "pg_range", "pg_conversion", "pg_tablespace"}
+	"pg_operator", "pg_cast", "pg_aggregate", "pg_range", "pg_conversion", "pg_tablespace",
+	"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_description"}
 
 // writeRows dumps the fixed relations: a line "T name column…" and then the rows, in COPY's text form.
 func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
@@ -66,7 +75,7 @@ func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
 		}
 		fmt.Fprintf(f, "T\t%s\t%s\n", rel, names)
 		first := strings.SplitN(list, ",", 2)[0]
-		if _, err := conn.PgConn().CopyTo(ctx, f, fmt.Sprintf("COPY (SELECT %s FROM pg_catalog.%s WHERE %s::oid < 16384 ORDER BY 1) TO STDOUT", list, rel, first)); err != nil {
+		if _, err := conn.PgConn().CopyTo(ctx, f, fmt.Sprintf("COPY (SELECT %s FROM pg_catalog.%s WHERE %s::oid < 16384 ORDER BY 1, 2) TO STDOUT", list, rel, first)); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,32 @@
+package syscat
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+//go:embed facts/settings.tsv
+var settingsTSV string
+
+// SettingFact is what PostgreSQL's pg_settings says about one of its settings.
+type SettingFact struct{ Category, Short, Extra string }
+
+var settingFacts = sync.OnceValue(func() map[string]SettingFact {
+	out := map[string]SettingFact{}
+	for line := range strings.Lines(settingsTSV) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		x := SettingFact{Category: copyUnescape.Replace(f[1]), Short: copyUnescape.Replace(f[2])}
+		if f[3] != `\N` {
+			x.Extra = copyUnescape.Replace(f[3])
+		}
+		out[f[0]] = x
+	}
+	return out
+})
+
+// SettingText returns the descriptions of a setting that PostgreSQL has too.
+func SettingText(name string) (SettingFact, bool) {
+	f, ok := settingFacts()[name]
+	return f, ok
+}
