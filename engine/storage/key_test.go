@@ -106,9 +106,40 @@ func keyGens() map[sqltypes.OID]*rapid.Generator[sqltypes.Datum] {
 			return sqltypes.MakeArray(sqltypes.TypeByOID(elem), []sqltypes.ArrayDim{{Len: int32(len(es)), Lower: rapid.Int32Range(-1, 1).Draw(t, "lb")}}, es)
 		})
 	}
+	g[sqltypes.OIDJsonb] = rapid.Custom(func(t *rapid.T) sqltypes.Datum { return drawJSON(t, 2).Datum() })
 	g[sqltypes.OIDInt4Array] = array(sqltypes.OIDInt4)
 	g[sqltypes.OIDTextArray] = array(sqltypes.OIDText)
 	return g
+}
+
+// drawJSON draws a JSON value with few different members, so that sizes and
+// members tie often.
+func drawJSON(t *rapid.T, depth int) sqltypes.JSON {
+	kinds := 4
+	if depth > 0 {
+		kinds = 6
+	}
+	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+	case 1:
+		return sqltypes.JSONStringOf(rapid.StringOfN(rapid.SampledFrom([]rune("ab\u00e9")), 0, 3, -1).Draw(t, "s"))
+	case 2:
+		return sqltypes.JSONNumberOf(sqltypes.Datum{I: rapid.Int64Range(-12, 12).Draw(t, "n"), Aux: rapid.Int32Range(0, 2).Draw(t, "scale")})
+	case 3:
+		return sqltypes.JSONBoolOf(rapid.Bool().Draw(t, "b"))
+	case 4:
+		var elems []sqltypes.JSON
+		for range rapid.IntRange(0, 2).Draw(t, "len") {
+			elems = append(elems, drawJSON(t, depth-1))
+		}
+		return sqltypes.JSONArrayOf(elems)
+	case 5:
+		var pairs []sqltypes.JSONPair
+		for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "aa", "ab"}), 0, 2, rapid.ID[string]).Draw(t, "keys") {
+			pairs = append(pairs, sqltypes.JSONPair{Key: k, Value: drawJSON(t, depth-1)})
+		}
+		return sqltypes.JSONObjectOf(pairs)
+	}
+	return sqltypes.JSONNullValue
 }
 
 func sign(n int) int {

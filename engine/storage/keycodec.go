@@ -29,6 +29,7 @@ const (
 	keyEnum // the label's sort number
 	keyBits // bit strings: the bits, then how many
 	keyInet // family, network bits, address
+	keyJSON // jsonb: kind, size, members
 )
 
 // Headers: the first byte of an encoded value. NULL is 0x00 or 0xff, whichever
@@ -110,6 +111,8 @@ func keyClassOf(t *sqltypes.Type) (class, elem keyClass, err error) {
 			return keyBits, 0, nil
 		case sqltypes.OIDInet, sqltypes.OIDCidr:
 			return keyInet, 0, nil
+		case sqltypes.OIDJsonb:
+			return keyJSON, 0, nil
 		}
 	}
 	return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
@@ -165,6 +168,8 @@ func appendKeyValue(dst []byte, class, elem keyClass, t *sqltypes.Type, d sqltyp
 		return appendKeyInt(dst, int64(sqltypes.BitLen(d)))
 	case keyInet:
 		return appendKeyInet(append(dst, hdrValue), d)
+	case keyJSON:
+		return appendKeyJSON(append(dst, hdrValue), sqltypes.JSONOf(d))
 	default:
 		return appendKeyBytes(append(dst, hdrValue), d.S)
 	}

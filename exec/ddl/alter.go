@@ -394,6 +394,9 @@ func (b *builder) alterType(cmd *pg.AlterTableCmd) error {
 	if err != nil {
 		return err
 	}
+	if err := b.storable(b.rel, &catalog.Column{Name: col.Name, Type: t}); err != nil {
+		return err
+	}
 	for _, v := range b.dependentViews(b.rel) {
 		if uses, err := bind.ViewUsesColumn(b.s.PlanContext(), v, b.rel.OID, col.Num); err == nil && uses {
 			return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used by a view or rule").

@@ -208,7 +208,7 @@ func (b *builder) addColumn(d *pg.ColumnDef) error {
 		}
 		col.Type = t
 	}
-	if err := b.storable(col); err != nil {
+	if err := b.storable(b.rel, col); err != nil {
 		return err
 	}
 	if err := setCollation(col, d.CollClause); err != nil {
@@ -221,14 +221,44 @@ func (b *builder) addColumn(d *pg.ColumnDef) error {
 	return b.columnConstraints(col, d.Constraints)
 }
 
-// storable refuses types that no column can have.
-func (b *builder) storable(col *catalog.Column) error {
-	t := b.catalog().Type(col.Type.OID)
-	if t == nil || t.TypType == 'p' {
+// storable refuses types that no column of rel can have: pseudo-types, and row
+// types that contain the relation's own.
+func (r *run) storable(rel *catalog.Relation, col *catalog.Column) error {
+	t := r.catalog().Type(col.Type.OID)
+	elem := t
+	if t != nil && t.ElemType != nil {
+		elem = t.ElemType
+	}
+	if elem == nil || elem.TypType == 'p' {
 		return pgerror.New(pgerror.InvalidTableDefinition, "column %q has pseudo-type %s", col.Name,
 			sqltypes.FormatType(col.Type.OID, -1))
 	}
+	if rel.RowType != 0 && typeContains(t, rel.RowType) {
+		return pgerror.New(pgerror.InvalidTableDefinition, "composite type %s cannot be made a member of itself", rel.Name)
+	}
 	return nil
+}
+
+// typeContains reports whether values of t can hold values of the type.
+func typeContains(t *sqltypes.Type, oid sqltypes.OID) bool {
+	switch {
+	case t == nil:
+		return false
+	case t.OID == oid:
+		return true
+	case t.Base != nil:
+		return typeContains(t.Base, oid)
+	case t.ElemType != nil:
+		return typeContains(t.ElemType, oid)
+	case t.Range != nil:
+		return typeContains(t.Range.Subtype, oid)
+	}
+	for i := range t.Fields {
+		if typeContains(t.Fields[i].Type, oid) {
+			return true
+		}
+	}
+	return false
 }
 
 // setCollation accepts the collations that order as C does; others are refused by name.

@@ -178,7 +178,11 @@ func (r *run) createComposite(n *pg.CompositeTypeStmt) error {
 		if err != nil {
 			return err
 		}
-		rel.Columns = append(rel.Columns, &catalog.Column{Num: int16(len(rel.Columns) + 1), Name: d.Colname, Type: t, StatTarget: -1})
+		col := &catalog.Column{Num: int16(len(rel.Columns) + 1), Name: d.Colname, Type: t, StatTarget: -1}
+		if err := r.storable(rel, col); err != nil {
+			return err
+		}
+		rel.Columns = append(rel.Columns, col)
 	}
 	return r.putNew(rel, schema)
 }

@@ -109,8 +109,8 @@ func (l *lifter) replace(n *pg.Node) bool {
 		return false
 	}
 	c := n.GetAConst()
-	if c == nil || c.Isnull || l.keep[n] {
-		return true
+	if c == nil || c.Isnull || l.keep[n] || c.Location < 0 {
+		return true // without a location: the grammar made it (substring(s FOR n))
 	}
 	i, ok := l.at[c.Location]
 	negate := false

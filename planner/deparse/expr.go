@@ -417,7 +417,7 @@ func (p *printer) sqlSyntax(x *expr.Call) bool {
 	case "substring":
 		p.s("SUBSTRING(")
 		p.expr(a[0], true)
-		if x.Proc.ArgTypes[1] == sqltypes.OIDText {
+		if len(a) == 3 && x.Proc.ArgTypes[1] == sqltypes.OIDText {
 			p.s(" SIMILAR ")
 			p.expr(a[1], true)
 			p.s(" ESCAPE ")
