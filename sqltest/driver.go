@@ -3,8 +3,11 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lib/pq"
@@ -138,8 +141,12 @@ func (c *pqConn) Run(ctx context.Context, q string) (*Result, error) {
 	if err != nil {
 		return nil, serverError(err)
 	}
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, serverError(err)
+	}
 	out := &Result{Cols: len(cols)}
-	raw := make([]sql.RawBytes, len(cols))
+	raw := make([]any, len(cols))
 	ptrs := make([]any, len(cols))
 	for i := range raw {
 		ptrs[i] = &raw[i]
@@ -151,13 +158,48 @@ func (c *pqConn) Run(ctx context.Context, q string) (*Result, error) {
 		vals := make([]*string, len(cols))
 		for i, v := range raw {
 			if v != nil {
-				s := string(v)
+				s := pqText(v, types[i].DatabaseTypeName())
 				vals[i] = &s
 			}
 		}
 		out.Rows = append(out.Rows, vals)
 	}
 	return out, serverError(rows.Err())
+}
+
+// pqText gives a value that lib/pq has decoded the text that the server sent (in
+// a session with TimeZone UTC and DateStyle ISO).
+func pqText(v any, typ string) string {
+	switch v := v.(type) {
+	case []byte:
+		if typ == "BYTEA" {
+			return `\x` + hex.EncodeToString(v)
+		}
+		return string(v)
+	case bool:
+		if v {
+			return "t"
+		}
+		return "f"
+	case float64:
+		if typ == "FLOAT4" {
+			return strconv.FormatFloat(v, 'g', -1, 32)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case time.Time:
+		switch typ {
+		case "DATE":
+			return v.Format("2006-01-02")
+		case "TIME":
+			return v.Format("15:04:05.999999")
+		case "TIMETZ":
+			return v.Format("15:04:05.999999-07")
+		case "TIMESTAMP":
+			return v.Format("2006-01-02 15:04:05.999999")
+		}
+		return v.UTC().Format("2006-01-02 15:04:05.999999-07")
+	}
+	return fmt.Sprint(v)
 }
 
 func (c *pqConn) Close(context.Context) error {
