@@ -168,5 +168,18 @@ func (f forwarder) dial(ctx context.Context, leader string, id session.Identity)
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}
-	return c, nil
+	return &upstream{Conn: c, n: f.n, leader: leader}, nil
+}
+
+// upstream is a session on the node that led when it was opened.
+type upstream struct {
+	*peer.Conn
+	n      *Node
+	leader string
+}
+
+// Stale implements session.Upstream.
+func (u *upstream) Stale() bool {
+	now := u.n.group.Leadership().LeaderID
+	return now != "" && now != u.leader || u.Broken()
 }

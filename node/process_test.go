@@ -25,8 +25,22 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OSTRAKA_TEST_NODE") != "" {
 		os.Exit(runTestNode())
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if shared.demo != nil {
+		_ = shared.demo.Close()
+		_ = os.RemoveAll(sharedDir())
+	}
+	os.Exit(code)
 }
+
+// sharedDir is the directory of the cluster that tests share.
+var sharedDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "ostraka-node-")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
 
 func runTestNode() int {
 	cfg := DefaultConfig()

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -41,9 +42,14 @@ type Conn struct {
 	body     []byte
 	max      int
 	pos      commitlog.Position
+	state    string
 	cancelFn func(context.Context) error
 	cancels  sync.WaitGroup
+	canceled atomic.Value // the context for which a cancel was sent
 }
+
+// ended wraps a context, so that an atomic.Value can hold any kind.
+type ended struct{ ctx context.Context }
 
 // Dial opens a session. When it fails nothing has been executed.
 func Dial(ctx context.Context, o Options) (*Conn, error) {
@@ -110,6 +116,7 @@ func cancelRequest(ctx context.Context, o Options, pid uint32, secret []byte) er
 
 // Send buffers one message: its type and body without the length.
 func (c *Conn) Send(kind byte, body []byte) error {
+	c.cancels.Wait() // a cancel that is on its way must not hit what is sent now
 	var head [5]byte
 	head[0] = kind
 	binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
@@ -128,12 +135,17 @@ func (c *Conn) Flush() error { return c.w.Flush() }
 // most ten seconds.
 func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 	if c.r.Buffered() < 5 {
+		fired := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
-			c.Cancel()
+			if was, _ := c.canceled.Swap(ended{ctx}).(ended); was.ctx != ctx {
+				c.Cancel()
+			}
 			_ = c.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			close(fired)
 		})
 		defer func() {
 			if !stop() {
+				<-fired
 				_ = c.conn.SetReadDeadline(time.Time{})
 			}
 		}()
@@ -162,6 +174,9 @@ func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 // note picks the session's position out of a ParameterStatus.
 func (c *Conn) note(body []byte) {
 	name, rest, ok := strings.Cut(string(body), "\x00")
+	if ok && name == "ostraka.state" {
+		c.state = strings.TrimSuffix(rest, "\x00")
+	}
 	if !ok || name != "ostraka.position" {
 		return
 	}
@@ -175,6 +190,9 @@ func (c *Conn) note(body []byte) {
 
 // Position is the newest position the other node reported.
 func (c *Conn) Position() commitlog.Position { return c.pos }
+
+// State is what the other session reported to have that only it has.
+func (c *Conn) State() string { return c.state }
 
 // Cancel asks the other node to cancel what runs; it does not wait.
 func (c *Conn) Cancel() {

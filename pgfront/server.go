@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -243,6 +244,11 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	who := auth.Client{User: user, Database: database, Remote: conn.RemoteAddr(), TLS: state}
 	method := s.cfg.Policy(who)
 	peer := s.cfg.Peer != nil && s.cfg.Peer(who, params)
+	for name := range params {
+		if strings.HasPrefix(strings.ToLower(name), "ostraka.peer_") {
+			delete(params, name)
+		}
+	}
 	if peer {
 		method = auth.Trust
 	}

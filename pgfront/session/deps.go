@@ -195,6 +195,11 @@ type Upstream interface {
 	// Position is the newest position that the other node reported for this
 	// session's writes: the session reads its own writes after waiting for it.
 	Position() commitlog.Position
+	// State is what only the other session has: letters of stateTemp and its like.
+	State() string
+	// Stale reports, without waiting, that the connection is broken or that its
+	// node no longer leads.
+	Stale() bool
 	// Close ends the upstream session (its transaction is rolled back).
 	Close()
 }

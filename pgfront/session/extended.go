@@ -20,7 +20,7 @@ func (s *Session) extended(body []byte, f func([]byte) error) error {
 		s.begin("")
 	}
 	if err := f(body); err != nil {
-		s.fail(err)
+		s.fail(s.lostLeadExtended(err))
 		s.skip = true
 	}
 	return s.fatalEnd()
@@ -97,6 +97,7 @@ func (s *Session) parseMessage(body []byte) error {
 			return errAborted()
 		}
 		s.startTransaction()
+		s.awaitOwn()
 		s.classify(s.catalog(), p.stmt, text)
 		if s.goesUpstream(p.stmt) {
 			if err := s.remoteParse(p, body); err != nil {
@@ -217,6 +218,11 @@ func (s *Session) bindMessage(body []byte) error {
 		return errAborted()
 	}
 	s.startTransaction()
+	if p.remote {
+		if err := s.localize(p); err != nil {
+			return err
+		}
+	}
 	if p.remote || p.stmt != nil && s.goesUpstream(p.stmt) {
 		return s.remoteBind(p, string(b.Portal), body)
 	}
@@ -343,6 +349,15 @@ func (s *Session) describeMessage(body []byte) error {
 		p, err := s.findStatement(name)
 		if err != nil {
 			return err
+		}
+		if p.remote && s.up != nil && s.up.dirty && s.up.parsed[p.name] == p {
+			return s.remoteDescribe(body) // in the series of messages that prepared it
+		}
+		if p.remote && s.tx.state != txFailed {
+			s.startTransaction()
+			if err := s.localize(p); err != nil {
+				return err
+			}
 		}
 		if p.remote {
 			return s.remoteDescribe(body)

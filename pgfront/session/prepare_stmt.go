@@ -24,7 +24,14 @@ func (s *Session) prepareStmt(p *prepared, n *pg.PrepareStmt) error {
 		inner.declared = append(inner.declared, ct.OID)
 	}
 	if err := s.analyze(inner); err != nil {
-		return err
+		// A remote block may have made what it names.
+		if !s.tx.remote || !mayLag(err) || s.stmts[n.Name] != nil {
+			return err
+		}
+		inner.remote = true
+		if err := s.prepareUpstream(inner, n.Name); err != nil {
+			return err
+		}
 	}
 	for i, t := range inner.params {
 		if t == 0 || t == sqltypes.OIDUnknown {
@@ -58,6 +65,9 @@ func (s *Session) executeStmt(p *prepared, n *pg.ExecuteStmt) (*outcome, error) 
 	q := s.stmts[n.Name]
 	if q == nil || n.Name == "" {
 		return nil, pgerror.New(pgerror.InvalidSqlStatementName, `prepared statement "%s" does not exist`, n.Name)
+	}
+	if err := s.localize(q); err != nil {
+		return nil, err
 	}
 	if q.remote {
 		return nil, pgerror.NotSupported("EXECUTE of a statement prepared through the protocol on another node")

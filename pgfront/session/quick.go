@@ -91,7 +91,7 @@ func (s *Session) quick(sql string) (done bool, err error) {
 	*po = portal{s: s, p: p, plan: plan, cols: p.cols, args: args, batch: po.batch}
 	defer po.close()
 	err = s.runSimple(po, true)
-	if err == errReplan {
+	if err == errReplan || s.lostLead(err) {
 		return false, nil
 	}
 	return true, err

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -9,7 +11,9 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/commitlog"
+	"ostraka/pgfront/wire"
 	"ostraka/planner"
+	"ostraka/planner/parse"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -17,7 +21,16 @@ import (
 type ownPosition struct {
 	pos      commitlog.Position
 	reported commitlog.Position
+	state    string // the state that was reported to a peer
 }
+
+// What a session has that a session on another node cannot see or replace.
+const (
+	stateTemp     = "t" // temporary tables
+	stateAdvisory = "a" // advisory locks
+	stateCursor   = "c" // cursors that outlive transactions
+	stateSequence = "q" // what currval and lastval remember
+)
 
 // leads reports whether this node executes writes itself.
 func (s *Session) leads() bool {
@@ -31,18 +44,78 @@ func (s *Session) goesUpstream(stmt *planner.Statement) bool {
 	}
 	t := &s.tx
 	if t.remote {
-		return stmt.Class == planner.ClassRead || stmt.Class == planner.ClassWrite || s.remoteCursor(stmt.AST)
+		return stmt.Class == planner.ClassRead || stmt.Class == planner.ClassWrite || stmt.AST.GetConstraintsSetStmt() != nil || s.remoteCursor(stmt.AST)
 	}
-	if stmt.Class != planner.ClassRead && stmt.Class != planner.ClassWrite || t.txn != nil || s.leads() {
+	if t.txn != nil || s.leads() {
 		return false
 	}
+	if s.upstreamHas(stateCursor) && stmt.AST.GetDeclareCursorStmt() == nil && s.remoteCursor(stmt.AST) {
+		return true
+	}
 	if t.readOnly && t.isolation != engine.Serializable {
+		return false
+	}
+	if stmt.AST.GetConstraintsSetStmt() != nil {
+		return t.state == txBlock
+	}
+	if stmt.Class != planner.ClassRead && stmt.Class != planner.ClassWrite {
 		return false
 	}
 	if stmt.Class == planner.ClassWrite || t.state == txBlock || t.isolation == engine.Serializable || s.conf.readLeader == 'L' {
 		return true
 	}
+	if s.upstreamHas(stateTemp) || s.upstreamHas(stateSequence) && asksSequences(stmt.AST) {
+		return true
+	}
 	return !s.caughtUp()
+}
+
+// upstreamHas reports state that only the upstream session has.
+func (s *Session) upstreamHas(state string) bool {
+	return s.up != nil && strings.Contains(s.up.conn.State(), state)
+}
+
+// asksSequences reports a call of currval or lastval, which are the memory of the session that called nextval.
+func asksSequences(n *pg.Node) bool {
+	found := false
+	parse.Walk(n, func(n *pg.Node) bool {
+		if f := n.GetFuncCall(); f != nil && len(f.Funcname) > 0 {
+			name := f.Funcname[len(f.Funcname)-1].GetString_().GetSval()
+			found = found || name == "currval" || name == "lastval"
+		}
+		return !found
+	})
+	return found
+}
+
+// lostLead reports that a statement found, before anything ran, that this node no longer leads.
+func (s *Session) lostLead(err error) bool {
+	return err != nil && s.deps.Forwarder != nil && s.tx.txn == nil && !s.tx.remote && s.tx.dead == nil &&
+		errors.Is(err, engine.ErrNotLeader) && pgerror.CodeOf(err) == pgerror.ReadOnlySqlTransaction
+}
+
+// lostLeadExtended is lostLead where the client's messages cannot be sent again: the client must.
+func (s *Session) lostLeadExtended(err error) error {
+	if !s.lostLead(err) {
+		return err
+	}
+	return pgerror.Wrap(err, pgerror.TRSerializationFailure, "could not serialize access because the leadership of the shard has changed").
+		WithHint("The transaction might succeed if retried.")
+}
+
+// localize plans a statement here that was prepared upstream, when it no longer goes there.
+func (s *Session) localize(p *prepared) error {
+	if !p.remote || p.stmt == nil || s.up != nil && s.up.dirty && s.up.parsed[p.name] == p || s.goesUpstream(p.stmt) {
+		return nil
+	}
+	fixed := p.fixed
+	p.fixed = false
+	err := s.analyzeFresh(p)
+	p.fixed = fixed
+	if err == nil {
+		p.remote = false
+	}
+	return err
 }
 
 // remoteCursor reports FETCH, MOVE and CLOSE of a cursor that the upstream session has.
@@ -66,7 +139,7 @@ func (s *Session) blockGoesUpstream() bool {
 	if s.tx.remote {
 		return true
 	}
-	if s.deps.Forwarder == nil || s.tx.txn != nil || s.leads() || s.tx.readOnly && s.tx.isolation != engine.Serializable {
+	if s.deps.Forwarder == nil || s.tx.txn != nil || s.tx.dead != nil || s.leads() || s.tx.readOnly && s.tx.isolation != engine.Serializable {
 		return false
 	}
 	return s.openBlock() == nil
@@ -81,6 +154,13 @@ func (s *Session) caughtUp() bool {
 	ctx, cancel := context.WithTimeout(s.env.Ctx, s.conf.ownWrites)
 	defer cancel()
 	return s.deps.Engine.WaitApplied(ctx, pos) == nil
+}
+
+// awaitOwn lets a follower's catalogue catch up with this session's own writes before a statement is classified.
+func (s *Session) awaitOwn() {
+	if s.deps.Forwarder != nil && s.tx.txn == nil && !s.tx.remote && !s.leads() {
+		s.caughtUp()
+	}
 }
 
 // waitOwnWrites makes a local read linearizable where the session asks for it.
@@ -106,6 +186,33 @@ func (s *Session) reportPosition() {
 		s.ownWrite.reported = s.ownWrite.pos
 		s.out.ParameterStatus("ostraka.position", sprintf("%d/%d", s.ownWrite.pos.Epoch, s.ownWrite.pos.Index))
 	}
+	if s.client.Peer {
+		if now := s.ownState(); now != s.ownWrite.state {
+			s.ownWrite.state = now
+			s.out.ParameterStatus("ostraka.state", now)
+		}
+	}
+}
+
+// ownState is what a session that forwards to this one must know it has.
+func (s *Session) ownState() string {
+	state := ""
+	if s.tempOID != 0 {
+		state += stateTemp
+	}
+	if s.advisory {
+		state += stateAdvisory
+	}
+	for _, p := range s.portals {
+		if p.held {
+			state += stateCursor
+			break
+		}
+	}
+	if s.seqs.hasLast || len(s.seqs.values) > 0 {
+		state += stateSequence
+	}
+	return state
 }
 
 // relayed is an error whose ErrorResponse has been relayed to the client already.
@@ -126,6 +233,22 @@ type upstream struct {
 	parsed   map[string]*prepared
 	settings map[string]string
 	version  uint64
+	encoding wire.Encoding   // client_encoding there: texts are sent in it
+	tried    map[string]bool // settings that were ever sent
+}
+
+// forgetSettings notes that a rollback there may have undone settings.
+func (u *upstream) forgetSettings() {
+	for name := range u.tried {
+		u.settings[name] = "\x00"
+	}
+	u.version = 0
+}
+
+// query is the body of a Query message.
+func (u *upstream) query(sql string) ([]byte, error) {
+	b, err := u.encoding.EncodeFrom([]byte(sql), 0)
+	return append(b, 0), err
 }
 
 // expectation is the answer to one forwarded message: frames up to one of the
@@ -141,14 +264,27 @@ type expectation struct {
 
 // openUpstream makes sure that there is an upstream session with the session's settings.
 func (s *Session) openUpstream() error {
+	if s.tx.dead != nil {
+		return s.tx.dead
+	}
+	if s.tempOID != 0 {
+		return errStateLost() // tables that this node had as the leader
+	}
+	if u := s.up; u != nil && !s.tx.remote && !u.dirty && u.conn.Stale() {
+		pinned := s.pinned()
+		s.closeUpstream()
+		if pinned {
+			return errStateLost()
+		}
+	}
 	if s.up == nil {
 		app, _ := s.set.Get("application_name")
-		conn, err := s.deps.Forwarder.Open(s.env.Ctx, Identity{SessionUser: s.auth.Name, Role: s.role.Name, Database: s.client.DatabaseName,
+		conn, err := s.deps.Forwarder.Open(s.env.Ctx, Identity{SessionUser: s.client.Role.Name, Role: s.role.Name, Database: s.client.DatabaseName,
 			Application: app, PID: s.pid, Node: s.deps.NodeName})
 		if err != nil {
 			return err
 		}
-		s.up = &upstream{conn: conn, parsed: map[string]*prepared{}, settings: map[string]string{}}
+		s.up = &upstream{conn: conn, parsed: map[string]*prepared{}, settings: map[string]string{}, tried: map[string]bool{}}
 	}
 	return s.syncSettings()
 }
@@ -163,13 +299,24 @@ func (s *Session) closeUpstream() {
 
 // lostUpstream turns a broken upstream connection into what the client must know.
 func (s *Session) lostUpstream(err error) error {
-	inBlock := s.tx.remote
+	inBlock, pinned := s.tx.remote, s.pinned()
 	s.closeUpstream()
 	s.tx.remote = false
-	if inBlock && s.tx.state == txBlock {
-		return pgerror.Wrap(err, pgerror.TRSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
+	if pinned {
+		return errStateLost()
+	}
+	if inBlock && (s.tx.state == txBlock || s.tx.several) {
+		s.tx.dead = pgerror.Wrap(err, pgerror.TRSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
+		return s.tx.dead
 	}
 	return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "the node that executed the statement was lost; its outcome is unknown")
+}
+
+// pinned reports that the upstream session cannot be replaced by another one.
+func (s *Session) pinned() bool { return s.upstreamHas(stateTemp) || s.upstreamHas(stateAdvisory) }
+
+func errStateLost() error {
+	return fatal(pgerror.New(pgerror.AdminShutdown, "terminating connection because the node that had its temporary tables or advisory locks no longer leads"))
 }
 
 // abandon is lostUpstream while answers are outstanding. Where none of them, and
@@ -196,6 +343,14 @@ func (s *Session) unprepare(outstanding []expectation) {
 	}
 }
 
+// discardUpstream runs a DISCARD in the upstream session too, if there is one.
+func (s *Session) discardUpstream(sql string) error {
+	if s.up == nil || !s.tx.remote && s.up.conn.Stale() {
+		return nil
+	}
+	return s.runUpstream(sql, nil)
+}
+
 // syncSettings tells the upstream session what this one has set.
 func (s *Session) syncSettings() error {
 	u := s.up
@@ -205,29 +360,59 @@ func (s *Session) syncSettings() error {
 	var sb strings.Builder
 	now := map[string]string{}
 	s.set.Changed(func(name, val string) { now[name] = val })
+	if s.auth.OID != s.client.Role.OID {
+		now["session_authorization"] = s.auth.Name
+	}
 	if v, _ := s.set.Get("role"); v != "" && v != "none" {
 		now["role"] = v
 	}
-	for name, val := range now {
-		if u.settings[name] != val {
+	tell := func(name string) {
+		val, ok := now[name]
+		was, had := u.settings[name]
+		switch {
+		case ok && (!had || was != val):
 			sb.WriteString("SELECT pg_catalog.set_config(" + quoteLiteral(name) + ", " + quoteLiteral(val) + ", false);")
+		case ok || !had:
+			return
+		case name == "session_authorization":
+			sb.WriteString("RESET SESSION AUTHORIZATION;")
+		case name == "role":
+			sb.WriteString("SET ROLE NONE;")
+		default:
+			sb.WriteString("RESET " + name + ";")
+		}
+		u.tried[name] = true
+		if name == "session_authorization" {
+			delete(u.settings, "role") // it sets the role to none
+		}
+	}
+	// Who acts comes last: it decides what may be set. It comes first when the right to set has to come back.
+	who := []string{"session_authorization", "role"}
+	back := u.settings["session_authorization"] != now["session_authorization"] && now["session_authorization"] == "" || now["role"] == ""
+	if back {
+		tell(who[0])
+		tell(who[1])
+	}
+	for name := range now {
+		if name != who[0] && name != who[1] {
+			tell(name)
 		}
 	}
 	for name := range u.settings {
-		if _, ok := now[name]; !ok {
-			if name == "role" {
-				sb.WriteString("SET ROLE NONE;")
-			} else {
-				sb.WriteString("RESET " + name + ";")
-			}
+		if _, ok := now[name]; !ok && name != who[0] && name != who[1] {
+			tell(name)
 		}
+	}
+	if !back {
+		tell(who[0])
+		tell(who[1])
 	}
 	if sb.Len() > 0 {
 		if err := s.runUpstream(sb.String(), nil); err != nil {
 			return err
 		}
 	}
-	u.settings, u.version = now, s.set.Version+1
+	u.settings, u.version, u.encoding = now, s.set.Version+1, s.conf.encoding
 	return nil
 }
 
@@ -268,7 +453,7 @@ func (s *Session) endRemote(sql string) error {
 	s.tx.remote = false
 	err := s.runUpstream(sql, nil)
 	if sql != "COMMIT" && s.up != nil {
-		s.up.settings, s.up.version = map[string]string{}, 0 // SETs in the block were undone there
+		s.up.forgetSettings() // SETs in the block were undone there
 	}
 	return err
 }
@@ -284,8 +469,15 @@ func (s *Session) remoteControl(sql string) error {
 // runUpstream sends a simple query and waits for its end. With relay, frames go
 // to the client; without, rows and tags are dropped and an error is returned as such.
 func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) error) error {
+	if err := s.drainUpstream(); err != nil {
+		return err
+	}
 	u := s.up
-	if err := u.conn.Send('Q', append([]byte(sql), 0)); err != nil {
+	body, err := u.query(sql)
+	if err != nil {
+		return err
+	}
+	if err := u.conn.Send('Q', body); err != nil {
 		return s.lostUpstream(err)
 	}
 	if err := u.conn.Flush(); err != nil {
@@ -303,8 +495,10 @@ func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) err
 			return failed
 		case 'S', 'K', 'A':
 		case 'E':
-			if relay == nil {
-				failed = decodeError(body)
+			if e := decodeError(body); e.Severity != "" {
+				return s.lostUpstream(e)
+			} else if relay == nil {
+				failed = e
 			} else {
 				failed = s.relayError(body)
 			}
@@ -334,9 +528,12 @@ func (s *Session) notePosition() {
 }
 
 func (s *Session) relayError(body []byte) error {
+	e := decodeError(body)
+	if e.Severity != "" || e.Code == pgerror.QueryCanceled && s.env.Ctx.Err() != nil {
+		return e // the session there ended, or the client is told this session's reason
+	}
 	s.out.Abort()
 	s.out.Raw('E', body)
-	e := decodeError(body)
 	return &relayed{code: e.Code}
 }
 
@@ -379,14 +576,9 @@ func (s *Session) relaySimple(p *prepared) error {
 	}
 	if ex := p.stmt.AST.GetExecuteStmt(); ex != nil {
 		if q := s.stmts[ex.Name]; q != nil && s.up.parsed[ex.Name] != q {
-			if q.fromSQL {
-				if err := s.runUpstream(q.stmt.Text, nil); err != nil {
-					return err
-				}
-			} else if err := s.reparse(q, ex.Name); err != nil {
+			if err := s.prepareUpstream(q, ex.Name); err != nil {
 				return err
 			}
-			s.up.parsed[ex.Name] = q
 		}
 	}
 	// Blanks keep error positions right when the statement is not the first of its string.
@@ -397,10 +589,32 @@ func (s *Session) relaySimple(p *prepared) error {
 	})
 }
 
+// prepareUpstream makes a statement known that EXECUTE is about to name.
+func (s *Session) prepareUpstream(q *prepared, name string) error {
+	if !q.fromSQL {
+		if err := s.reparse(q, name); err != nil {
+			return err
+		}
+		return s.drainUpstream()
+	}
+	if err := s.queue('C', append([]byte("S"+name), 0), expectation{final: "3", silent: true}); err != nil {
+		return err
+	}
+	if err := s.runUpstream(q.stmt.Text, nil); err != nil {
+		return err
+	}
+	s.up.parsed[name] = q
+	return nil
+}
+
 // reparse prepares a statement upstream that was prepared here, or before the upstream session was.
 func (s *Session) reparse(q *prepared, name string) error {
+	text, err := s.up.query(q.text)
+	if err != nil {
+		return err
+	}
 	body := append([]byte(name), 0)
-	body = append(append(body, q.text...), 0)
+	body = append(body, text...)
 	types := q.declared
 	if !q.remote {
 		types = q.params
@@ -409,8 +623,10 @@ func (s *Session) reparse(q *prepared, name string) error {
 	for _, t := range types {
 		body = append(body, byte(t>>24), byte(t>>16), byte(t>>8), byte(t))
 	}
-	if name != "" && s.up.parsed[name] != nil {
-		s.queue('C', append([]byte("S"+name), 0), expectation{final: "3", silent: true})
+	if name != "" { // closing what is not there is no error, and what is there after errors is not known
+		if err := s.queue('C', append([]byte("S"+name), 0), expectation{final: "3", silent: true}); err != nil {
+			return err
+		}
 	}
 	s.up.parsed[name] = q
 	return s.queue('P', body, expectation{final: "1", silent: true})
@@ -455,7 +671,7 @@ func (s *Session) remoteParse(p *prepared, body []byte) error {
 		return err
 	}
 	p.remote = true
-	if p.name != "" && s.up.parsed[p.name] != nil {
+	if p.name != "" {
 		if err := s.queue('C', append([]byte("S"+p.name), 0), expectation{final: "3", silent: true}); err != nil {
 			return err
 		}
@@ -503,7 +719,7 @@ func (s *Session) remoteExecute(po *portal, body []byte) error {
 }
 
 func (s *Session) remoteClose(body []byte) error {
-	if s.up == nil {
+	if s.up == nil || !s.tx.remote && !s.up.dirty && s.up.conn.Stale() {
 		s.out.CloseComplete()
 		return nil
 	}
@@ -538,6 +754,9 @@ func (s *Session) drainUpstream() error {
 			case 'S', 'K', 'A':
 				continue
 			case 'E':
+				if x := decodeError(body); x.Severity != "" {
+					return s.abandon(expect[i:], x)
+				}
 				u.parsed = map[string]*prepared{} // a Parse among them may not have happened
 				s.unprepare(expect[i:])
 				return s.relayError(body)
@@ -604,6 +823,9 @@ func (s *Session) syncUpstream(failed bool) error {
 			s.notePosition()
 			return result
 		case 'E':
+			if e := decodeError(body); e.Severity != "" {
+				return s.lostUpstream(e)
+			}
 			if !failed {
 				result = s.relayError(body) // a deferred constraint, or the commit itself
 			}
@@ -613,7 +835,7 @@ func (s *Session) syncUpstream(failed bool) error {
 	}
 }
 
-// decodeError reads an ErrorResponse.
+// decodeError reads an ErrorResponse; Severity is set when it ends the session.
 func decodeError(body []byte) *pgerror.Error {
 	e := &pgerror.Error{Code: pgerror.InternalError}
 	for len(body) > 0 && body[0] != 0 {
@@ -628,6 +850,12 @@ func decodeError(body []byte) *pgerror.Error {
 		}
 		body = body[end:]
 		switch kind {
+		case 'V':
+			if v == "FATAL" || v == "PANIC" {
+				e.Severity = v
+			}
+		case 'P':
+			e.Position, _ = strconv.Atoi(v)
 		case 'C':
 			e.Code = pgerror.Code(v)
 		case 'M':

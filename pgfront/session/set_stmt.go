@@ -255,7 +255,11 @@ func (s *Session) discardStmt(n *pg.DiscardStmt) error {
 		s.forgetPlans()
 	case pg.DiscardMode_DISCARD_SEQUENCES:
 		s.seqs.forget()
+		return s.discardUpstream("DISCARD SEQUENCES")
 	case pg.DiscardMode_DISCARD_TEMP:
+		if err := s.discardUpstream("DISCARD TEMP"); err != nil {
+			return err
+		}
 		return s.dropTemp()
 	default:
 		if err := s.preventBlock("DISCARD ALL"); err != nil {
@@ -272,6 +276,7 @@ func (s *Session) discardStmt(n *pg.DiscardStmt) error {
 		s.notify.unlisten("")
 		s.unlockAllAdvisory()
 		s.seqs.forget()
+		s.closeUpstream() // temporary tables, locks and cursors there go with it
 		return s.dropTemp()
 	}
 	return nil

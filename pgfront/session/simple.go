@@ -97,13 +97,27 @@ func (s *Session) simpleStatement(p *prepared, last, learn bool) error {
 		return errAborted()
 	}
 	s.startTransaction()
+	s.awaitOwn()
 	s.classify(s.catalog(), p.stmt, p.text)
 	if s.goesUpstream(p.stmt) {
-		if err := s.relaySimple(p); err != nil {
-			return err
-		}
-		return s.finishSimple(last)
+		return s.forwardSimple(p, last)
 	}
+	err := s.localSimple(p, last, learn)
+	if s.lostLead(err) {
+		return s.forwardSimple(p, last)
+	}
+	return err
+}
+
+func (s *Session) forwardSimple(p *prepared, last bool) error {
+	if err := s.relaySimple(p); err != nil {
+		return err
+	}
+	return s.finishSimple(last)
+}
+
+// localSimple runs one statement of a query string on this node.
+func (s *Session) localSimple(p *prepared, last, learn bool) error {
 	if err := s.waitOwnWrites(p.stmt.Class); err != nil {
 		return err
 	}

@@ -36,6 +36,11 @@ func (s *Session) transactionStmt(n *pg.TransactionStmt) (string, error) {
 		case txNone:
 			s.openTransaction(txBlock)
 		case txImplicit:
+			if t.remote && !t.several { // messages before it in the series were executed there
+				if err := s.remoteControl("BEGIN"); err != nil {
+					return "", err
+				}
+			}
 			t.state = txBlock
 		}
 		return tag, s.transactionOptions(n.Options)
@@ -190,11 +195,15 @@ func (s *Session) rollbackTo(name string) error {
 		return err
 	}
 	t := &s.tx
+	if t.dead != nil && t.txn == nil {
+		return t.dead // there is nothing to go back to
+	}
 	s.closePortals(func(p *portal) bool { return !p.held && p.level > i })
 	if t.remote {
 		if err := s.remoteControl("ROLLBACK TO SAVEPOINT " + quoteIdent(name)); err != nil {
 			return err
 		}
+		s.up.forgetSettings()
 	} else if t.txn != nil && t.dead == nil {
 		if err := t.txn.RollbackTo(t.saves[i].id); err != nil {
 			t.dead = err

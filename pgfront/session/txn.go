@@ -187,7 +187,10 @@ func (s *Session) commitTransaction() error {
 	if t.state == txNone {
 		return nil
 	}
-	err := s.holdCursors()
+	err := t.dead
+	if t.txn != nil || err == nil {
+		err = s.holdCursors()
+	}
 	if err == nil {
 		err = s.listenCommit()
 	}
@@ -259,6 +262,9 @@ func (s *Session) abortTransaction(cause error) {
 	case txBlock:
 		t.state = txFailed
 		over := string(pgerror.CodeOf(cause))
+		if t.remote && s.up != nil {
+			s.up.forgetSettings()
+		}
 		if over[:2] == "40" && t.txn != nil {
 			t.dead = cause
 		}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package peer
+
+import (
+	"crypto/tls"
+	"net"
+	"syscall"
+)
+
+// Broken reports, without waiting, that the other end has closed the connection
+// or said that it will: between statements it has nothing else to say that ends in an error.
+func (c *Conn) Broken() bool {
+	if c.r.Buffered() > 0 {
+		head, _ := c.r.Peek(1)
+		return head[0] == 'E'
+	}
+	under := c.conn
+	t, secured := under.(*tls.Conn)
+	if secured {
+		under = t.NetConn()
+	}
+	tcp, ok := under.(*net.TCPConn)
+	if !ok {
+		return false
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return true
+	}
+	broken := false
+	err = raw.Read(func(fd uintptr) bool {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+		switch {
+		case err == nil:
+			broken = n == 0 || !secured && b[0] == 'E'
+		case err != syscall.EAGAIN && err != syscall.EINTR:
+			broken = true
+		}
+		return true
+	})
+	return broken || err != nil
+}
