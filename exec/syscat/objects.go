@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ostraka/engine/catalog"
+	"ostraka/planner/bind"
 	"ostraka/sqltypes"
 )
 
@@ -420,6 +421,47 @@ func descriptionRows(q *Query, emit Emit) error {
 	return nil
 }
 
+// defaultSequence is the sequence that a default takes its value from; 0 none.
+func defaultSequence(cat *catalog.Catalog, c *catalog.Column) sqltypes.OID {
+	if c.OwnedSequence != 0 {
+		return c.OwnedSequence
+	}
+	_, arg, ok := strings.Cut(c.Default, "nextval(")
+	if !ok {
+		return 0
+	}
+	if name, isText := strings.CutPrefix(arg, "'"); isText {
+		name, _, _ = strings.Cut(name, "'")
+		parts, err := splitName(name)
+		if err != nil || len(parts) != 2 {
+			return 0
+		}
+		if s := cat.SchemaByName(parts[0]); s != nil {
+			if r := cat.RelationByName(s.OID, parts[1]); r != nil {
+				return r.OID
+			}
+		}
+		return 0
+	}
+	number, _, _ := strings.Cut(arg, ":")
+	return oidOf(number)
+}
+
+// viewDependencies are the relations that a view reads.
+func viewDependencies(q *Query, view *catalog.Relation) []sqltypes.OID {
+	ctx, err := contextOf(q.Env)
+	if err != nil {
+		return nil
+	}
+	c := *ctx
+	c.Catalog, c.Role = q.Cat, view.Owner
+	on, err := bind.ViewDependencies(&c, view)
+	if err != nil {
+		return nil
+	}
+	return on
+}
+
 // dependRows shows the dependencies that clients look for: sequences of columns,
 // indexes of constraints, defaults of columns, row types.
 func dependRows(q *Query, emit Emit) error {
@@ -441,8 +483,8 @@ func dependRows(q *Query, emit Emit) error {
 		for _, c := range r.Columns {
 			if c.HasDefault && !c.Dropped {
 				dep(classAttrdef, attrdefOID(r, c), 0, classClass, r.OID, int(c.Num), 'a')
-				if c.OwnedSequence != 0 {
-					dep(classAttrdef, attrdefOID(r, c), 0, classClass, c.OwnedSequence, 0, 'n')
+				if seq := defaultSequence(q.Cat, c); seq != 0 {
+					dep(classAttrdef, attrdefOID(r, c), 0, classClass, seq, 0, 'n')
 				}
 			}
 		}
@@ -467,6 +509,9 @@ func dependRows(q *Query, emit Emit) error {
 		}
 		if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
 			dep(classRewrite, r.OID, 0, classClass, r.OID, 0, 'i')
+			for _, on := range viewDependencies(q, r) {
+				dep(classRewrite, r.OID, 0, classClass, on, 0, 'n')
+			}
 		}
 	}
 	return nil

@@ -61,6 +61,7 @@ func registerRoles(s *Set) {
 		}
 		return nil
 	})
+	s.static("pg_catalog.pg_init_privs", []string{"objoid", "classoid", "objsubid", "privtype", "initprivs"}, initPrivileges)
 	s.static("pg_catalog.pg_default_acl", []string{"oid", "defaclrole", "defaclnamespace", "defaclobjtype", "defaclacl"}, func(q *Query, emit Emit) error {
 		for i, d := range q.Cat.DefaultACLs() {
 			emit(oid(sqltypes.OID(i+1)), oid(d.Role), oid(d.Schema), char(d.ObjType), aclArray(q.Cat, d.ACL))
@@ -74,4 +75,22 @@ func validUntil(r *catalog.Role) sqltypes.Datum {
 		return sqltypes.Null
 	}
 	return sqltypes.Int(r.ValidUntil)
+}
+
+// initPrivileges are the access lists that objects have from the start: pg_dump
+// leaves out what did not change since.
+func initPrivileges(q *Query, emit Emit) error {
+	for _, t := range q.set.order {
+		if r := t.virtual.Rel; r.ACL != nil {
+			emit(oid(r.OID), oid(classClass), num(0), char('i'), aclArray(q.Cat, r.ACL))
+		}
+	}
+	usage := func(owner sqltypes.OID) []catalog.ACLItem {
+		return []catalog.ACLItem{{Grantee: owner, Grantor: owner, Privs: "UC"}, {Grantor: owner, Privs: "U"}}
+	}
+	for _, s := range []sqltypes.OID{catalog.SchemaPgCatalog, catalog.SchemaInformationSchema} {
+		emit(oid(s), oid(classNamespace), num(0), char('i'), aclArray(q.Cat, usage(catalog.BootstrapRole)))
+	}
+	emit(oid(catalog.SchemaPublic), oid(classNamespace), num(0), char('i'), aclArray(q.Cat, usage(catalog.PgDatabaseOwner)))
+	return nil
 }

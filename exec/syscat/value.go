@@ -105,8 +105,13 @@ func sorted[T any](all func(func(T) bool), key func(T) sqltypes.OID) []T {
 	return out
 }
 
+// relations are the users' relations; system relations are the Set's own.
 func relations(cat *catalog.Catalog) []*catalog.Relation {
-	return sorted(cat.AllRelations, func(r *catalog.Relation) sqltypes.OID { return r.OID })
+	all := sorted(cat.AllRelations, func(r *catalog.Relation) sqltypes.OID { return r.OID })
+	for len(all) > 0 && all[0].OID < catalog.FirstUserOID {
+		all = all[1:]
+	}
+	return all
 }
 
 // quoteIdent quotes an identifier when SQL needs it (keywords included).

@@ -471,6 +471,13 @@ func (p *printer) cast(arg expr.Expr, ct sqltypes.ColumnType, form byte, showImp
 		p.expr(arg, false)
 		return
 	}
+	if ct.OID == sqltypes.OIDRegclass {
+		// Sequences of defaults are stored by number, so that they survive renaming.
+		if o, ok := constantOID(arg); ok && p.ctx.Catalog.Relation(o) != nil {
+			p.s(quoteLiteral(p.regclass(o, "")), "::regclass")
+			return
+		}
+	}
 	// A constant of the type itself needs no second label.
 	if c, ok := arg.(*expr.Const); ok && c.Typ.OID == ct.OID && ct.TypMod < 0 {
 		p.constant(c, true)
@@ -502,6 +509,26 @@ func (p *printer) cast(arg expr.Expr, ct sqltypes.ColumnType, form byte, showImp
 	p.inner(arg, castParent, false)
 	p.close()
 	p.s("::", p.typeName(ct))
+}
+
+// constantOID is the number below casts of a constant.
+func constantOID(e expr.Expr) (sqltypes.OID, bool) {
+	for {
+		switch n := e.(type) {
+		case *expr.Relabel:
+			e = n.Arg
+		case *expr.Call:
+			if n.Coercion == 0 || len(n.Args) == 0 {
+				return 0, false
+			}
+			e = n.Args[0]
+		case *expr.Const:
+			number := n.Typ.OID == sqltypes.OIDOid || n.Typ.OID == sqltypes.OIDInt4 || n.Typ.OID == sqltypes.OIDInt8
+			return sqltypes.OID(n.Val.I), number && !n.Val.Null
+		default:
+			return 0, false
+		}
+	}
 }
 
 // constant is get_const_expr; label forces the type.
