@@ -1,0 +1,145 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// transfer moves leadership to a node and waits until every node knows.
+func (c three) transfer(to *Node) {
+	c.t.Helper()
+	wait(c.t, "node "+to.ID()+" to lead", func(ctx context.Context) error {
+		if l := c.leader(); l != to {
+			if err := l.group.TransferLeadership(ctx, to.ID()); err != nil {
+				return err
+			}
+		}
+		for _, n := range c.Nodes {
+			if n.group.Leadership().LeaderID != to.ID() {
+				return fmt.Errorf("node %s does not know", n.ID())
+			}
+		}
+		if m := to.group.Metrics(); m.State != "Leader" || !m.Ready {
+			return errors.New("not ready")
+		}
+		return nil
+	})
+}
+
+// TestLeadershipMoves: a session goes on working, in both protocols, while its node loses and gains leadership between statements.
+func TestLeadershipMoves(t *testing.T) {
+	c := demoCluster(t)
+	cl := dial(t, c.Nodes[0])
+	cl.do("CREATE TABLE moves (id serial, via text)")
+	ctx := bounded(t)
+	c.transfer(c.Nodes[1])
+	if _, err := cl.Prepare(ctx, "mv", "INSERT INTO moves (via) VALUES ($1) RETURNING via"); err != nil { // prepared upstream
+		t.Fatal(err)
+	}
+	if _, err := cl.Prepare(ctx, "rd", "SELECT count(*) FROM moves WHERE via <> $1"); err != nil {
+		t.Fatal(err)
+	}
+	cl.do("PREPARE sq (text) AS INSERT INTO moves (via) VALUES ($1)")
+	rows := 0
+	for i, to := range []int{1, 0, 2, 0, 1} {
+		c.transfer(c.Nodes[to])
+		var v string
+		var n int
+		if err := cl.QueryRow(ctx, "mv", "named").Scan(&v); err != nil || v != "named" {
+			t.Fatalf("move %d: %v", i, err)
+		}
+		cl.do("INSERT INTO moves (via) VALUES ('simple'); EXECUTE sq ('execute')")
+		cl.do("EXECUTE mv ('x')")
+		rows += 4
+		if err := cl.QueryRow(ctx, "rd", "").Scan(&n); err != nil || n != rows {
+			t.Fatalf("move %d: %d rows, want %d, %v", i, n, rows, err)
+		}
+		cl.do("BEGIN")
+		if err := cl.QueryRow(ctx, "mv", "block").Scan(&v); err != nil {
+			t.Fatalf("move %d: %v", i, err)
+		}
+		cl.do("COMMIT")
+		rows++
+	}
+	c.everywhere("SELECT count(*), count(DISTINCT id) FROM moves", fmt.Sprintf("%d|%d", rows, rows))
+}
+
+// TestLeadershipInBlock: a block that loses its leader fails with 40001 as a whole, whatever savepoints it has, and the session is usable afterwards.
+func TestLeadershipInBlock(t *testing.T) {
+	c := demoCluster(t)
+	c.transfer(c.Nodes[0])
+	dial(t, c.Nodes[0]).do("CREATE TABLE inblock (who text)")
+	c.everywhere("SELECT count(*) FROM inblock", "0")
+	for round, from := range []int{0, 1, 2} { // the leader's own session, and those of two followers
+		cl := dial(t, c.Nodes[from])
+		cl.do(fmt.Sprintf("BEGIN; INSERT INTO inblock VALUES ('%d'); SAVEPOINT a; INSERT INTO inblock VALUES ('%d')", from, from))
+		c.transfer(c.Nodes[1+round%2])
+		cl.fails("INSERT INTO inblock VALUES ('late')", "40001")
+		cl.fails("SELECT 1", "25P02")
+		// Going back to the savepoint cannot bring the first half back.
+		if _, err := cl.PgConn().Exec(bounded(t), "ROLLBACK TO a; INSERT INTO inblock VALUES ('half'); COMMIT").ReadAll(); err == nil {
+			t.Errorf("round %d: half a transaction was committed", round)
+		}
+		cl.do("ROLLBACK")
+		cl.do("BEGIN; INSERT INTO inblock VALUES ('after'); COMMIT")
+		cl.want("SELECT count(*) FROM inblock", fmt.Sprint(round+1))
+		cl.do("BEGIN; INSERT INTO inblock VALUES ('late')")
+		c.transfer(c.Nodes[2-round%2])
+		if e := commitError(cl); e == nil || e.Code != "40001" {
+			t.Errorf("round %d: COMMIT after the leader changed: %v", round, e)
+		}
+		cl.want("SELECT count(*) FROM inblock", fmt.Sprint(round+1))
+		c.transfer(c.Nodes[0])
+	}
+	c.everywhere("SELECT count(*), count(DISTINCT who) FROM inblock", "3|1")
+}
+
+func commitError(cl *client) *pgconn.PgError {
+	_, err := cl.PgConn().Exec(bounded(cl.t), "COMMIT").ReadAll()
+	var pe *pgconn.PgError
+	errors.As(err, &pe)
+	return pe
+}
+
+// TestLeadershipTemporary: a session whose temporary tables went with the leader ends with 57P01 instead of missing them.
+func TestLeadershipTemporary(t *testing.T) {
+	c := demoCluster(t)
+	c.transfer(c.Nodes[0])
+	for _, n := range []int{0, 1} {
+		cl := dial(t, c.Nodes[n])
+		cl.do("CREATE TEMP TABLE lt (i int); INSERT INTO lt VALUES (1)")
+		c.transfer(c.Nodes[2])
+		cl.fails("INSERT INTO lt VALUES (2)", "57P01")
+		if !cl.IsClosed() {
+			t.Errorf("node %d: the session did not end", n+1)
+		}
+		c.transfer(c.Nodes[0])
+	}
+}
+
+// TestLeadershipSequences: values stay unique and increasing while the leader changes.
+func TestLeadershipSequences(t *testing.T) {
+	c := demoCluster(t)
+	dial(t, c.Nodes[0]).do("CREATE SEQUENCE lseq")
+	last := 0
+	for round := range 6 {
+		c.transfer(c.Nodes[round%3])
+		for _, n := range c.Nodes {
+			cl := dial(t, n)
+			for range 3 {
+				var v int
+				if err := cl.QueryRow(bounded(t), "SELECT nextval('lseq')").Scan(&v); err != nil {
+					t.Fatal(err)
+				}
+				if v <= last {
+					t.Fatalf("round %d: %d after %d", round, v, last)
+				}
+				last = v
+			}
+		}
+	}
+}
