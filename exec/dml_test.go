@@ -312,3 +312,17 @@ func TestCancel(t *testing.T) {
 	}
 	_ = sqltypes.Null
 }
+
+// TestLockRowsLimit: rows that a LIMIT does not take are not locked.
+func TestLockRowsLimit(t *testing.T) {
+	h := newHarness(t)
+	h.table("queue", "id int4 pk", "data text")
+	h.query("insert into queue values (1, 'a'), (2, 'b'), (3, 'c')")
+	h.commit()
+	other := *h
+	other.begin()
+	defer other.tx.Rollback()
+	expectRows(t, h.query("select id from queue order by id limit 1 for update"), "1")
+	expectRows(t, other.query("select id from queue order by id limit 1 for update skip locked"), "2")
+	expectRows(t, h.query("select id from queue order by id offset 1 limit 5 for update skip locked"), "3")
+}

@@ -46,6 +46,13 @@ func (x *Execution) instrument(n planner.Node, op operator) operator {
 	return &statOp{in: op, s: s}
 }
 
+// wantRows implements rowGoal for the operator measured.
+func (o *statOp) wantRows(n int64) {
+	if g, ok := o.in.(rowGoal); ok {
+		g.wantRows(n)
+	}
+}
+
 func (o *statOp) open() error {
 	t := time.Now()
 	o.s.Loops++

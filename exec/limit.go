@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/sqltypes/pgerror"
@@ -10,6 +12,7 @@ import (
 type limitOp struct {
 	x             *Execution
 	in            operator
+	goal          rowGoal // the input, when it does not want to work ahead
 	count, offset *expr.Program
 	ties          *rowComparer
 
@@ -19,6 +22,10 @@ type limitOp struct {
 	out        batch
 	done       bool
 }
+
+// rowGoal is an operator whose work on a row has effects: it is told before each
+// next how many rows are still wanted.
+type rowGoal interface{ wantRows(n int64) }
 
 func (x *Execution) buildLimit(p *planner.Limit, used need) (built, error) {
 	if used != nil && p.WithTies != nil {
@@ -32,6 +39,7 @@ func (x *Execution) buildLimit(p *planner.Limit, used need) (built, error) {
 		return built{}, err
 	}
 	o := &limitOp{x: x, in: in.op}
+	o.goal, _ = in.op.(rowGoal)
 	if o.count, err = x.compile(p.Count); err != nil {
 		return built{}, err
 	}
@@ -86,6 +94,9 @@ func (o *limitOp) close() { o.in.close() }
 
 func (o *limitOp) next() (*batch, error) {
 	for !o.done {
+		if o.goal != nil && !o.unlimited {
+			o.goal.wantRows(o.wanted())
+		}
 		b, err := o.in.next()
 		if err != nil || b == nil {
 			return nil, err
@@ -119,6 +130,17 @@ func (o *limitOp) next() (*batch, error) {
 		return &o.out, nil
 	}
 	return nil, nil
+}
+
+// wanted is how many rows are still needed from the input; ties come one by one.
+func (o *limitOp) wanted() int64 {
+	if o.tie != nil {
+		return 1
+	}
+	if o.skip > math.MaxInt64-o.left {
+		return math.MaxInt64
+	}
+	return o.skip + o.left
 }
 
 // moreTies returns the first k rows of sel and those after them that compare

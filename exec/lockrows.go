@@ -18,6 +18,11 @@ type lockRowsOp struct {
 	bufs    [][]sqltypes.Datum
 	row     []sqltypes.Datum
 	out     *batch
+	// want is how many more rows are asked for, 0: all. Rows that nobody takes
+	// must not be locked.
+	want int64
+	from *batch   // the input's batch, while rows of it are left
+	left []uint16 // the rows of it that were not looked at yet
 }
 
 func (x *Execution) buildLockRows(p *planner.LockRows) (built, error) {
@@ -50,17 +55,30 @@ func (x *Execution) buildLockRows(p *planner.LockRows) (built, error) {
 	return in, nil
 }
 
-func (o *lockRowsOp) open() error { return o.in.op.open() }
-func (o *lockRowsOp) close()      { o.in.op.close() }
+func (o *lockRowsOp) open() error {
+	o.from, o.left = nil, nil
+	return o.in.op.open()
+}
+
+func (o *lockRowsOp) close() { o.in.op.close() }
+
+// wantRows implements rowGoal.
+func (o *lockRowsOp) wantRows(n int64) { o.want = n }
 
 func (o *lockRowsOp) next() (*batch, error) {
 	for {
-		b, err := o.in.op.next()
-		if err != nil || b == nil {
-			return nil, err
+		if len(o.left) == 0 {
+			b, err := o.in.op.next()
+			if err != nil || b == nil {
+				return nil, err
+			}
+			o.from, o.left = b, b.Selection()
 		}
+		b := o.from
 		o.out.reset()
-		for _, i := range b.Selection() {
+		for len(o.left) > 0 && (o.want == 0 || int64(o.out.N) < o.want) {
+			i := o.left[0]
+			o.left = o.left[1:]
 			if err := o.x.cancelled(); err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -487,5 +488,80 @@ func TestSnapshotAge(t *testing.T) {
 	now = now.Add(2 * time.Minute)
 	if _, err := v.Scan(context.Background(), engine.ScanSpec{Rel: r}); pgerror.CodeOf(err) != pgerror.SnapshotTooOld || s.SnapshotsTooOld() != 1 {
 		t.Fatal(err)
+	}
+}
+
+// nextval and ALTER SEQUENCE keep each other out until the transaction ends, and
+// nextval then goes by the new definition.
+func TestAlterSequenceWaits(t *testing.T) {
+	s, _ := testEngine(t)
+	ctx := context.Background()
+	q := createSequence(t, s, catalog.Sequence{Type: 20, Start: 1, Increment: 1, Min: 1, Max: 1 << 40, Cache: 1})
+	alter := begin(t, s)
+	if err := alter.LockRelation(ctx, q.OID, engine.ShareRowExclusive, engine.WaitBlock); err != nil {
+		t.Fatal(err)
+	}
+	changed := *q
+	def := *q.Sequence
+	def.Increment = 10
+	changed.Sequence = &def
+	alter.Schema().PutRelation(&changed)
+	user := begin(t, s)
+	if v, err := begin(t, s).NextVal(ctx, createSequence(t, s, def)); err != nil || v != 1 {
+		t.Fatal(v, err) // another sequence is not in the way
+	}
+	type result struct {
+		v   int64
+		err error
+	}
+	done := make(chan result)
+	go func() {
+		v, err := user.NextVal(ctx, q)
+		done <- result{v, err}
+	}()
+	waitBlocked(t, s)
+	commit(t, alter)
+	if got := <-done; got.err != nil || got.v != 1 {
+		t.Fatal(got)
+	}
+	if v, err := user.NextVal(ctx, q); err != nil || v != 11 {
+		t.Fatal(v, err)
+	}
+	user.Rollback()
+}
+
+// Who waited for DDL with an older snapshot must not overwrite its work.
+func TestLockRelationNewest(t *testing.T) {
+	ctx := context.Background()
+	for _, level := range []engine.Isolation{engine.ReadCommitted, engine.RepeatableRead} {
+		s, _ := testEngine(t)
+		r := counterTable(t, s, 1)
+		first, second := begin(t, s), begin(t, s, isolation(level))
+		if second.Catalog().Relation(r.OID) != r {
+			t.Fatal("the catalogue is another")
+		}
+		if err := first.LockRelation(ctx, r.OID, engine.AccessExclusive, engine.WaitBlock); err != nil {
+			t.Fatal(err)
+		}
+		changed := *r
+		changed.Persistence = 'u'
+		first.Schema().PutRelation(&changed)
+		done := make(chan error)
+		go func() { done <- second.LockRelation(ctx, r.OID, engine.AccessExclusive, engine.WaitBlock) }()
+		waitBlocked(t, s)
+		commit(t, first)
+		err := <-done
+		if level == engine.RepeatableRead {
+			if !errors.Is(err, engine.ErrStale) {
+				t.Fatal(err)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		} else if err := second.StartStatement(ctx); err != nil {
+			t.Fatal(err)
+		} else if second.Catalog().Relation(r.OID).Persistence != 'u' {
+			t.Fatal("READ COMMITTED does not see the change that it waited for")
+		}
+		second.Rollback()
 	}
 }

@@ -42,7 +42,19 @@ func (t *Txn) LockRelation(ctx context.Context, rel sqltypes.OID, mode engine.Re
 		}
 		return pgerror.New(pgerror.LockNotAvailable, "could not obtain lock on relation %q", name)
 	}
-	return lockError(err)
+	if err != nil {
+		return lockError(err)
+	}
+	// A descriptor to be changed must be the newest. READ COMMITTED sees it with
+	// the next StartStatement; the others cannot leave their snapshot.
+	if mode >= engine.ShareUpdateExclusive && t.opts.Isolation != engine.ReadCommitted && t.cat != nil {
+		if newest := t.s.Catalog(t.opts.Database); newest != nil && newest != t.base {
+			if was := t.base.Relation(rel); was != nil && newest.Relation(rel) != was {
+				return errStale(was.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // table prepares a relation for locking or writing rows: it takes a relation lock

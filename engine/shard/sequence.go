@@ -5,8 +5,10 @@ import (
 	"math"
 	"sync"
 
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/engine/storage"
+	"ostraka/engine/txn"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -49,14 +51,32 @@ func (t *term) sequence(def *catalog.Sequence) (*sequence, error) {
 	return q, nil
 }
 
+// lockSequence keeps ALTER SEQUENCE out until the transaction ends, as PostgreSQL
+// does, and returns the newest definition.
+func (t *Txn) lockSequence(ctx context.Context, rel *catalog.Relation) (*catalog.Sequence, error) {
+	if rel.Sequence == nil {
+		return nil, pgerror.New(pgerror.WrongObjectType, "%q is not a sequence", rel.Name)
+	}
+	key := txn.RelationKey(uint32(t.opts.Database), uint32(rel.OID))
+	if err := t.term.locks.Acquire(ctx, &t.owner, txn.ClassRelation, key, uint8(engine.RowExclusive), t.lockWait(engine.WaitBlock)); err != nil {
+		return nil, lockError(err)
+	}
+	if cat := t.s.Catalog(t.opts.Database); cat != nil && cat != t.base && !t.ownDDL(rel) {
+		if now := cat.Relation(rel.OID); now != nil && now.Sequence != nil {
+			return now.Sequence, nil
+		}
+	}
+	return rel.Sequence, nil
+}
+
 // NextVal implements engine.Txn.
 func (t *Txn) NextVal(ctx context.Context, rel *catalog.Relation) (int64, error) {
 	if err := t.writable(); err != nil {
 		return 0, err
 	}
-	def := rel.Sequence
-	if def == nil {
-		return 0, pgerror.New(pgerror.WrongObjectType, "%q is not a sequence", rel.Name)
+	def, err := t.lockSequence(ctx, rel)
+	if err != nil {
+		return 0, err
 	}
 	q, err := t.term.sequence(def)
 	if err != nil {
@@ -102,9 +122,9 @@ func (t *Txn) SetVal(ctx context.Context, rel *catalog.Relation, value int64, is
 	if err := t.writable(); err != nil {
 		return err
 	}
-	def := rel.Sequence
-	if def == nil {
-		return pgerror.New(pgerror.WrongObjectType, "%q is not a sequence", rel.Name)
+	def, err := t.lockSequence(ctx, rel)
+	if err != nil {
+		return err
 	}
 	if value < def.Min || value > def.Max {
 		return pgerror.New(pgerror.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence %q (%d..%d)", value, rel.Name, def.Min, def.Max)

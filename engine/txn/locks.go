@@ -201,7 +201,7 @@ func (e *lockEntry) blocked(o *Owner, mode uint8) bool {
 }
 
 // grantNow gives o the lock if nobody stands in the way: no holder, and no waiter
-// unless o holds the entry already.
+// unless o holds the entry already. Row locks pass waiters, as PostgreSQL's do.
 func (e *lockEntry) grantNow(o *Owner, mode uint8) bool {
 	i := e.holder(o)
 	if i >= 0 && e.covers(e.holders[i].modes, mode) {
@@ -210,7 +210,7 @@ func (e *lockEntry) grantNow(o *Owner, mode uint8) bool {
 	if e.blocked(o, mode) {
 		return false
 	}
-	if i < 0 {
+	if i < 0 && e.class != ClassRow {
 		c := conflicts[e.class][mode]
 		for _, w := range e.waiters {
 			if c&(1<<w.mode) != 0 {

@@ -102,6 +102,33 @@ func TestWaitUpgradeRollback(t *testing.T) {
 	}
 }
 
+func TestRowLockPassesWaiters(t *testing.T) {
+	ctx := context.Background()
+	for class, passes := range map[Class]bool{ClassRow: true, ClassAdvisory: false} {
+		weak, strong := uint8(2), uint8(4)
+		if class == ClassAdvisory {
+			weak, strong = AdvisoryShared, AdvisoryExclusive
+		}
+		tab := NewTable(0)
+		a, b, c := &Owner{PID: 1}, &Owner{PID: 2}, &Owner{PID: 3}
+		if err := tab.Acquire(ctx, a, class, "k", weak, Wait{}); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- tab.Acquire(ctx, b, class, "k", strong, Wait{}) }()
+		waitFor(t, "b waits", func() bool { return b.waiting.Load() != nil })
+		err := tab.Acquire(ctx, c, class, "k", weak, Wait{No: true})
+		if passes != (err == nil) {
+			t.Errorf("class %d: a shared lock beside a shared holder and an exclusive waiter: %v", class, err)
+		}
+		tab.ReleaseTo(a, 0)
+		tab.ReleaseTo(c, 0)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestDeadlock(t *testing.T) {
 	ctx := context.Background()
 	for n := 2; n <= 4; n++ {

@@ -30,7 +30,10 @@ func (r *run) alterTable(n *pg.AlterTableStmt) error {
 	if ix != nil {
 		return pgerror.NotSupported("ALTER INDEX other than RENAME")
 	}
-	if rel, err = r.ownRelation(n.Relation, "", ""); err != nil {
+	if rel, err = r.relation(n.Relation, alterLock(n.Cmds), "", ""); err != nil {
+		return err
+	}
+	if err := r.mustOwn(rel); err != nil {
 		return err
 	}
 	switch {
@@ -48,6 +51,30 @@ func (r *run) alterTable(n *pg.AlterTableStmt) error {
 		}
 	}
 	return nil
+}
+
+// alterLock is the relation lock that the commands of an ALTER TABLE need
+// (PostgreSQL's AlterTableGetLockLevel). Below ACCESS EXCLUSIVE are only commands
+// after which rows written under the old descriptor are still right, or that
+// keep writers out.
+func alterLock(cmds []*pg.Node) engine.RelLock {
+	mode := engine.ShareUpdateExclusive
+	for _, c := range cmds {
+		cmd := c.GetAlterTableCmd()
+		switch cmd.GetSubtype() {
+		case pg.AlterTableType_AT_ValidateConstraint, pg.AlterTableType_AT_SetRelOptions, pg.AlterTableType_AT_ResetRelOptions,
+			pg.AlterTableType_AT_SetStatistics, pg.AlterTableType_AT_SetOptions, pg.AlterTableType_AT_ResetOptions,
+			pg.AlterTableType_AT_ClusterOn, pg.AlterTableType_AT_DropCluster:
+		case pg.AlterTableType_AT_AddConstraint:
+			if cmd.Def.GetConstraint().GetContype() != pg.ConstrType_CONSTR_FOREIGN {
+				return engine.AccessExclusive
+			}
+			mode = engine.ShareRowExclusive
+		default:
+			return engine.AccessExclusive
+		}
+	}
+	return mode
 }
 
 func (b *builder) alter(cmd *pg.AlterTableCmd) error {

@@ -89,10 +89,13 @@ func (r *run) dropRelations(n *pg.DropStmt, cascade bool) error {
 		if err := r.mustOwn(rel); err != nil {
 			return err
 		}
-		if err := r.txn.LockRelation(r.ctx, rel.OID, engine.AccessExclusive, engine.WaitBlock); err != nil {
+		if rel, err = r.lock(rel, engine.AccessExclusive); err != nil {
 			return err
 		}
 		if ix != nil {
+			if ix = indexByOID(rel, ix.OID); ix == nil {
+				return noRelation("", name)
+			}
 			if err := d.dropIndex(rel, ix); err != nil {
 				return err
 			}

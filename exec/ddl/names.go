@@ -195,14 +195,31 @@ func (r *run) relation(rv *pg.RangeVar, mode engine.RelLock, kinds string, what 
 	if rel.Kind == catalog.KindVirtual {
 		return nil, pgerror.New(pgerror.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
 	}
+	return r.lock(rel, mode)
+}
+
+// lock locks a relation and returns its newest descriptor: the lock may have
+// waited for somebody else's DDL, whose work must not be undone by ours.
+func (r *run) lock(rel *catalog.Relation, mode engine.RelLock) (*catalog.Relation, error) {
 	if err := r.txn.LockRelation(r.ctx, rel.OID, mode, engine.WaitBlock); err != nil {
 		return nil, err
 	}
-	// The lock may have waited for DDL of others.
+	if err := r.txn.StartStatement(r.ctx); err != nil {
+		return nil, err
+	}
 	if now := r.catalog().Relation(rel.OID); now != nil {
 		return now, nil
 	}
-	return nil, noRelation(rv.Schemaname, rv.Relname)
+	return nil, noRelation("", rel.Name)
+}
+
+func indexByOID(rel *catalog.Relation, oid sqltypes.OID) *catalog.Index {
+	for _, ix := range rel.Indexes {
+		if ix.OID == oid {
+			return ix
+		}
+	}
+	return nil
 }
 
 // ownRelation is relation with AccessExclusive lock and an ownership check.

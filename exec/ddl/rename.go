@@ -137,13 +137,13 @@ func (r *run) renameRelation(n *pg.RenameStmt, name string) error {
 	if err := r.mustOwn(rel); err != nil {
 		return err
 	}
-	if err := r.txn.LockRelation(r.ctx, rel.OID, engine.AccessExclusive, engine.WaitBlock); err != nil {
+	if rel, err = r.lock(rel, engine.AccessExclusive); err != nil {
 		return err
 	}
 	if err := r.mustBeFree(r.catalog().Schema(rel.Schema), name); err != nil {
 		return err
 	}
-	cp := copyRelation(r.catalog().Relation(rel.OID))
+	cp := copyRelation(rel)
 	if ix != nil {
 		for _, i := range cp.Indexes {
 			if i.OID == ix.OID {

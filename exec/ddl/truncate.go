@@ -40,11 +40,12 @@ func (r *run) truncate(n *pg.TruncateStmt) error {
 					WithHint("Truncate table %q at the same time, or use TRUNCATE ... CASCADE.", child.Name)
 			}
 			r.notice("truncate cascades to table %q", child.Name)
-			if err := r.txn.LockRelation(r.ctx, child.OID, engine.AccessExclusive, engine.WaitBlock); err != nil {
+			locked, err := r.lock(child, engine.AccessExclusive)
+			if err != nil {
 				return err
 			}
 			have[child.OID] = true
-			rels = append(rels, r.catalog().Relation(child.OID))
+			rels = append(rels, locked)
 		}
 	}
 	for _, rel := range rels {
