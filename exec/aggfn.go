@@ -464,7 +464,7 @@ func (x *Execution) newGenericAgg(a *expr.Agg) (*genericAgg, error) {
 	for _, e := range a.Args[:g.nargs] {
 		types = append(types, e.Type())
 	}
-	g.call = sqltypes.Call{Env: x.env, Proc: a.Proc, ArgTypes: types, RetType: a.Typ, Collation: a.Collation, VariadicArray: a.VariadicArray}
+	g.call = sqltypes.Call{Env: x.env, Proc: a.Proc, ArgTypes: types, RetType: a.Typ, Collation: a.Collation, VariadicArray: a.VariadicArray, RecordNames: a.Names}
 	g.buf = make([]sqltypes.Datum, g.nargs)
 	return g, nil
 }

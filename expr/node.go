@@ -58,6 +58,8 @@ type (
 		Op string
 		// Coercion: this call is a cast; 'e' explicit, 'i' implicit or assignment, 0 not a cast.
 		Coercion byte
+		// Names are the field names of arguments that are anonymous rows, see RecordNames.
+		Names [][]string
 		// Form 's': written in SQL's own syntax (EXTRACT … FROM, CURRENT_DATE); only for printing it again.
 		Form byte
 	}
@@ -241,6 +243,7 @@ type (
 		Star          bool
 		Collation     sqltypes.OID
 		VariadicArray bool
+		Names         [][]string // as Call.Names
 		// Level is how many query levels up the aggregate belongs to (0: the query
 		// whose expressions hold it); its arguments' Vars have levels ≥ Level.
 		Level int

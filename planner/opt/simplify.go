@@ -163,7 +163,7 @@ func (p *planning) evalCall(c *expr.Call) (sqltypes.Datum, bool) {
 		}
 		args[i], types[i] = k.Val, k.Typ
 	}
-	call := &sqltypes.Call{Env: p.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray}
+	call := &sqltypes.Call{Env: p.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray, RecordNames: c.Names}
 	v, err := c.Proc.Fn(call, args)
 	return v, err == nil
 }

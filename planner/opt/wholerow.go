@@ -37,7 +37,16 @@ func expandIn(q *planner.Query, above []*planner.Query) *planner.Query {
 		case nil:
 			return nil
 		}
-		return planner.MapChildren(e, one)
+		y := planner.MapChildren(e, one)
+		if y != e { // a copy of ours
+			switch n := y.(type) {
+			case *expr.Call:
+				n.Names = expr.RecordNames(n.Args)
+			case *expr.Agg:
+				n.Names = expr.RecordNames(n.Args)
+			}
+		}
+		return y
 	}
 	return planner.MapQuery(q, one, func(s *planner.Query) *planner.Query { return expandIn(s, stack) })
 }
