@@ -306,6 +306,9 @@ func collationOf(c sqltypes.ColumnType, t *sqltypes.Type) sqltypes.OID {
 
 // physical derives typalign and typstorage, which mean nothing to the storage here.
 func physical(t *sqltypes.Type) (align, storage byte) {
+	if t.OID < catalog.FirstUserOID && t.Align != 0 && t.Storage != 0 {
+		return t.Align, t.Storage
+	}
 	switch {
 	case t.Len == 1:
 		return 'c', 'p'
