@@ -128,8 +128,10 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 	defer cancel()
 	for {
 		changed := n.group.LeadershipChanged()
-		leader := n.group.Leadership().LeaderID
-		if leader != "" && leader != n.cfg.NodeID {
+		lead := n.group.Leadership()
+		leader := lead.LeaderID
+		// This node may have come to lead meanwhile: then it is forwarded to itself.
+		if leader != "" && (leader != n.cfg.NodeID || lead.IsLeader) {
 			c, err := f.dial(ctx, leader, id)
 			if err == nil {
 				return c, nil

@@ -119,6 +119,10 @@ func TestLeadershipTemporary(t *testing.T) {
 		}
 		c.transfer(c.Nodes[0])
 	}
+	cl := dial(t, c.Nodes[1])
+	cl.do("CREATE TEMP TABLE lt (i int)")
+	c.transfer(c.Nodes[1])
+	cl.fails("SELECT * FROM lt", "57P01")
 }
 
 // TestLeadershipSequences: values stay unique and increasing while the leader changes.

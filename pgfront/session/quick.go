@@ -32,7 +32,7 @@ const maxKnown = 512
 // in a failed block, not on a follower (where classes decide before plans), not
 // when the transaction has a catalogue of its own.
 func (s *Session) cacheUsable() bool {
-	if s.deps.Cache == nil || s.tx.state == txFailed || s.tx.remote || !s.leads() {
+	if s.deps.Cache == nil || s.tx.state == txFailed || s.tx.remote || !s.leads() || s.up != nil && s.pinned() {
 		return false
 	}
 	return s.tx.txn == nil || s.tx.txn.Catalog() == s.deps.Engine.Catalog(s.client.Database)

@@ -46,8 +46,12 @@ func (s *Session) goesUpstream(stmt *planner.Statement) bool {
 	if t.remote {
 		return stmt.Class == planner.ClassRead || stmt.Class == planner.ClassWrite || stmt.AST.GetConstraintsSetStmt() != nil || s.remoteCursor(stmt.AST)
 	}
-	if t.txn != nil || s.leads() {
+	if t.txn != nil {
 		return false
+	}
+	if s.leads() {
+		// What only an upstream session has is still there, or its loss ends this session.
+		return s.pinned() && (stmt.Class == planner.ClassRead || stmt.Class == planner.ClassWrite)
 	}
 	if s.upstreamHas(stateCursor) && stmt.AST.GetDeclareCursorStmt() == nil && s.remoteCursor(stmt.AST) {
 		return true
@@ -139,7 +143,7 @@ func (s *Session) blockGoesUpstream() bool {
 	if s.tx.remote {
 		return true
 	}
-	if s.deps.Forwarder == nil || s.tx.txn != nil || s.tx.dead != nil || s.leads() || s.tx.readOnly && s.tx.isolation != engine.Serializable {
+	if s.deps.Forwarder == nil || s.tx.txn != nil || s.tx.dead != nil || s.leads() && !s.pinned() || s.tx.readOnly && s.tx.isolation != engine.Serializable {
 		return false
 	}
 	return s.openBlock() == nil
