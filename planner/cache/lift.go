@@ -79,6 +79,12 @@ func (l *lifter) mark(n *pg.Node) bool {
 		}
 		if len(x.AExpr.Name) == 1 {
 			switch x.AExpr.Name[0].GetString_().GetSval() {
+			case "/", "%":
+				// Division of constants is evaluated, and fails, while planning.
+				parse.Walk(n, func(c *pg.Node) bool {
+					l.stay(c)
+					return true
+				})
 			case "~", "~*", "!~", "!~*", "~~", "~~*", "!~~", "!~~*":
 				l.stay(x.AExpr.Rexpr)
 			}

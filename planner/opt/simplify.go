@@ -1,13 +1,19 @@
 package opt
 
 import (
+	"errors"
+	"strings"
+
 	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
 )
 
-// simplify folds constants and reduces boolean structure, innermost first. An
-// expression that fails to evaluate stays as it is, to fail when it is reached.
+// simplify folds constants and reduces boolean structure, innermost first. What
+// a constant decides (an unreachable branch, a COALESCE argument after a value) is
+// not looked at; anything else that fails to evaluate fails the planning, as in
+// PostgreSQL.
 func (p *planning) simplify(e expr.Expr) expr.Expr {
 	if e == nil {
 		return nil
@@ -22,8 +28,27 @@ func (p *planning) simplify(e expr.Expr) expr.Expr {
 		return e
 	case *expr.Case:
 		return p.simplifyCase(n)
+	case *expr.Coalesce:
+		return foldCoalesce(&expr.Coalesce{T: n.T, Args: p.simplifyUntil(n.Args, func(c *expr.Const) bool { return !c.Val.Null })})
+	case *expr.And:
+		return foldAnd(&expr.And{T: n.T, Args: p.simplifyUntil(n.Args, func(c *expr.Const) bool { return !c.Val.Null && !c.Val.Bool() })})
+	case *expr.Or:
+		return foldOr(&expr.Or{T: n.T, Args: p.simplifyUntil(n.Args, func(c *expr.Const) bool { return c.Val.True() })})
 	}
 	return p.fold(mapChildren(e, p.simplify))
+}
+
+// simplifyUntil simplifies arguments in order up to a constant that decides.
+func (p *planning) simplifyUntil(args []expr.Expr, decides func(*expr.Const) bool) []expr.Expr {
+	out := make([]expr.Expr, 0, len(args))
+	for _, a := range args {
+		a = p.simplify(a)
+		out = append(out, a)
+		if c, ok := isConst(a); ok && decides(c) {
+			break
+		}
+	}
+	return out
 }
 
 func (p *planning) fold(e expr.Expr) expr.Expr {
@@ -133,8 +158,12 @@ func (p *planning) foldCall(c *expr.Call) expr.Expr {
 		}
 	}
 	if allConst && c.Proc.Volatility == sqltypes.Immutable && !c.Proc.RetSet && c.Proc.Fn != nil {
-		if v, ok := p.evalCall(c); ok {
+		v, err := p.evalCall(c)
+		if err == nil {
 			return &expr.Const{T: c.T, Val: v}
+		}
+		if strings.HasPrefix(string(pgerror.CodeOf(err)), "22") {
+			p.fail(err)
 		}
 		return c
 	}
@@ -153,20 +182,21 @@ func (p *planning) foldCall(c *expr.Call) expr.Expr {
 }
 
 // evalCall runs an immutable function over constants.
-func (p *planning) evalCall(c *expr.Call) (sqltypes.Datum, bool) {
+func (p *planning) evalCall(c *expr.Call) (sqltypes.Datum, error) {
 	args := make([]sqltypes.Datum, len(c.Args))
 	types := make([]sqltypes.ColumnType, len(c.Args))
 	for i, a := range c.Args {
 		k, ok := isConst(a)
 		if !ok {
-			return sqltypes.Null, false
+			return sqltypes.Null, errNotConstant
 		}
 		args[i], types[i] = k.Val, k.Typ
 	}
 	call := &sqltypes.Call{Env: p.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray, RecordNames: c.Names}
-	v, err := c.Proc.Fn(call, args)
-	return v, err == nil
+	return c.Proc.Fn(call, args)
 }
+
+var errNotConstant = errors.New("an argument is not constant")
 
 // evalStable is evalCall for estimates: stable functions too, over anything that folds.
 func (p *planning) evalStable(e expr.Expr) (*expr.Const, bool) {
@@ -191,7 +221,7 @@ func (p *planning) evalStable(e expr.Expr) (*expr.Const, bool) {
 		}
 		c := *n
 		c.Args = args
-		if v, ok := p.evalCall(&c); ok {
+		if v, err := p.evalCall(&c); err == nil {
 			return &expr.Const{T: n.T, Val: v}, true
 		}
 	}
