@@ -17,6 +17,8 @@ type groupTable struct {
 	buf    []uint64
 	ids    []int32
 	one    [1]uint16
+	// short numbers keys of one or two one-byte texts (+1; 0: not seen yet).
+	short []int32
 }
 
 func newGroupTable(keys *hashKeys, kinds []sqltypes.Kind) *groupTable {
@@ -28,6 +30,7 @@ func newGroupTable(keys *hashKeys, kinds []sqltypes.Kind) *groupTable {
 func (t *groupTable) reset() {
 	t.store.reset()
 	t.nullID = -1
+	clear(t.short)
 	t.alloc(1024)
 }
 
@@ -45,7 +48,7 @@ func (t *groupTable) n() int { return t.store.n }
 
 // bytes is the memory of table and keys.
 func (t *groupTable) bytes() int64 {
-	return t.store.bytes + int64(len(t.ints)+len(t.hashes))*16
+	return t.store.bytes + int64(len(t.ints)+len(t.hashes))*16 + int64(len(t.short))*4
 }
 
 // lookup stores the group of each row sel[k] in ids[sel[k]], making groups for
@@ -55,6 +58,56 @@ func (t *groupTable) lookup(keys []*expr.Vec, sel []uint16, ids []int32, frozen 
 		t.lookupInts(keys, sel, ids, frozen)
 		return
 	}
+	if sel = t.lookupShort(keys, sel, ids, frozen); len(sel) == 0 {
+		return
+	}
+	t.lookupHashed(keys, sel, ids, frozen)
+}
+
+// lookupShort is lookup for keys of one or two one-byte texts. It returns the rows
+// whose keys are longer or NULL.
+func (t *groupTable) lookupShort(keys []*expr.Vec, sel []uint16, ids []int32, frozen bool) []uint16 {
+	if len(keys) > 2 {
+		return sel
+	}
+	for c := range keys {
+		if k := t.keys.classes[c]; k != keyBytes && k != keyPadded || keys[c].Null != nil {
+			return sel
+		}
+	}
+	a := keys[0].Str
+	b := a
+	if len(keys) == 2 {
+		b = keys[1].Str
+	}
+	if len(sel) == 0 || len(a[sel[0]]) != 1 || len(b[sel[0]]) != 1 {
+		return sel // most likely all are longer
+	}
+	if t.short == nil {
+		t.short = make([]int32, 1<<16)
+	}
+	var one [1]uint16
+	for k, i := range sel {
+		x, y := a[i], b[i]
+		if len(x) != 1 || len(y) != 1 {
+			return sel[k:]
+		}
+		s := &t.short[int(x[0])<<8|int(y[0])]
+		if *s == 0 {
+			one[0] = i
+			t.lookupHashed(keys, one[:], ids, frozen)
+			if ids[i] < 0 {
+				continue
+			}
+			*s = ids[i] + 1
+			continue
+		}
+		ids[i] = *s - 1
+	}
+	return nil
+}
+
+func (t *groupTable) lookupHashed(keys []*expr.Vec, sel []uint16, ids []int32, frozen bool) {
 	t.keys.hash(keys, sel, t.buf)
 	for k, i := range sel {
 		h := t.buf[k]

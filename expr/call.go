@@ -49,7 +49,7 @@ const langInternal = 12
 func (c *compiler) genericCall(e *Call, args []node) *mapNode {
 	inv := newInvocation(e)
 	n := newMap(c.kind(e), e.Proc.Strict, args, nil)
-	n.fn = inv.call
+	n.fn, n.steady = inv.call, e.Proc.Volatility != sqltypes.Volatile
 	return n
 }
 

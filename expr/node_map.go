@@ -8,6 +8,9 @@ type mapNode struct {
 	args []node
 	// strict: NULL in any operand gives NULL without calling fn.
 	strict bool
+	// steady: equal operands give equal values, so one call does for a batch when
+	// all operands are constants.
+	steady bool
 	kind   sqltypes.Kind
 	fn     func(s *state, args []sqltypes.Datum) (sqltypes.Datum, error)
 	out    scratch
@@ -41,6 +44,7 @@ func (n *mapNode) row(s *state, row []sqltypes.Datum) (sqltypes.Datum, error) {
 }
 
 func (n *mapNode) vec(s *state, b *Batch, sel []uint16) (*Vec, error) {
+	once := n.steady && len(sel) > 0
 	for i, a := range n.args {
 		n.vecs[i] = nil
 		n.buf[i] = sqltypes.Null
@@ -63,6 +67,14 @@ func (n *mapNode) vec(s *state, b *Batch, sel []uint16) (*Vec, error) {
 			return nil, err
 		}
 		n.vecs[i] = v
+		once = false
+	}
+	if once {
+		d, err := n.fn(s, n.buf)
+		if err != nil {
+			return nil, err
+		}
+		return fill(&n.out, n.kind, d, sel), nil
 	}
 	res := n.out.get(n.kind)
 	return res, n.apply(s, res, sel)

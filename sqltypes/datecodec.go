@@ -21,6 +21,9 @@ func timestampTextRange(s string) error {
 
 // ParseDate reads a date: days since 2000-01-01. Errors: 22007, 22008.
 func ParseDate(env *Env, s string) (int64, error) {
+	if days, ok := isoDate(s); ok {
+		return days, nil
+	}
 	p := newDateParse(env)
 	fields, ok := splitDate(s)
 	if !ok {
@@ -234,4 +237,31 @@ func timetzCodec() codec {
 		compare: CompareTimetz,
 		hash:    func(d Datum) uint64 { return hashCombine(HashInt(d.I), HashInt(int64(d.Aux))) },
 	}
+}
+
+// isoDate reads YYYY-MM-DD of a real day after the year 31, which means the same
+// under every DateStyle.
+func isoDate(s string) (days int64, ok bool) {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+		return 0, false
+	}
+	var n [3]int
+	for i, c := range []byte(s) {
+		if i == 4 || i == 7 {
+			continue
+		}
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		k := (i - 2) / 3 // 0 for the year
+		if i < 4 {
+			k = 0
+		}
+		n[k] = n[k]*10 + int(c)
+	}
+	y, m, d := n[0], n[1], n[2]
+	if y < 32 || m < 1 || m > 12 || d < 1 || d > 28 {
+		return 0, false // the days of months are the whole parser's affair
+	}
+	return int64(dateToJulian(y, m, d) - postgresEpochJulian), true
 }

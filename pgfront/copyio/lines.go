@@ -29,6 +29,8 @@ type lines struct {
 	// valid: the current line has been read whole.
 	valid bool
 	line  []byte
+	// Places of the next newline, carriage return and backslash in buf.
+	nl, cr, bs finder
 }
 
 // more appends another chunk; false at the end.
@@ -36,6 +38,7 @@ func (l *lines) more() (bool, error) {
 	if l.eof {
 		return false, nil
 	}
+	l.nl, l.cr, l.bs = finder{'\n', -1}, finder{'\r', -1}, finder{'\\', -1}
 	if l.pos > 0 {
 		n := copy(l.buf, l.buf[l.pos:])
 		l.buf, l.pos = l.buf[:n], 0
@@ -81,10 +84,8 @@ func (l *lines) read() (line []byte, ok bool, err error) {
 func (l *lines) readText() ([]byte, bool, error) {
 	i := l.pos
 	for {
-		// Places of the next newline, carriage return and backslash, found again when passed.
-		nl, cr, bs := finder{c: '\n', at: -1}, finder{c: '\r', at: -1}, finder{c: '\\', at: -1}
 		for i < len(l.buf) {
-			i = min(nl.from(l.buf, i), cr.from(l.buf, i), bs.from(l.buf, i))
+			i = min(l.nl.from(l.buf, i), l.cr.from(l.buf, i), l.bs.from(l.buf, i))
 			if i == len(l.buf) {
 				break
 			}
