@@ -122,6 +122,10 @@ type forwarder struct{ n *Node }
 
 func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstream, error) {
 	n := f.n
+	if len(n.group.Metrics().Members) == 0 {
+		return nil, pgerror.New(pgerror.CannotConnectNow, "this node is not a member of a cluster").
+			WithHint("Call raft_init() to start a cluster with it, or raft_add_learner() on a member of one.")
+	}
 	var last error
 	// An election takes a moment: nothing has been sent, so waiting for it is safe.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

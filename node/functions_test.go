@@ -73,3 +73,36 @@ func TestPeerParameters(t *testing.T) {
 		t.Errorf("a client is told positions: %s", s)
 	}
 }
+
+// TestInert: a node without a cluster refuses writes by name, is not ready, and becomes a cluster by raft_init().
+func TestInert(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.DataDir, cfg.NoInit, cfg.HTTP, cfg.LogLevel = t.TempDir(), true, "127.0.0.1:0", "error"
+	cfg.Listen, cfg.RaftAddr, cfg.CacheBytes = "127.0.0.1:0", "127.0.0.1:0", 16<<20
+	n, err := Start(bounded(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	ready := func() int {
+		r, err := http.Get("http://" + n.http.l.Addr().String() + "/ready")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		return r.StatusCode
+	}
+	cl := dial(t, n)
+	cl.want("SELECT raft_metrics()->>'leader'", "")
+	cl.fails("CREATE TABLE early (i int)", "57P03")
+	if got := ready(); got != http.StatusServiceUnavailable {
+		t.Errorf("/ready before: %d", got)
+	}
+	cl.want("SELECT raft_init()->>'status'", "initialised")
+	cl.fails("SELECT raft_init()", "55000")
+	cl.do("CREATE TABLE early (i int); INSERT INTO early VALUES (1)")
+	dial(t, n).want("SELECT count(*) FROM early", "1")
+	if got := ready(); got != http.StatusOK {
+		t.Errorf("/ready after: %d", got)
+	}
+}

@@ -115,6 +115,9 @@ func (n *Node) openRaft(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if n.cfg.NoInit && len(n.group.Metrics().Members) == 0 {
+		n.shard.ServeInert()
+	}
 	n.shard.AttachLog(n.group)
 	return nil
 }

@@ -89,7 +89,7 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 			results[i] = commitlog.ErrRefused
 		}
 	}
-	next := &state{db: st.db, cats: st.cats, applied: commitlog.AppliedState{Position: last, Term: lastTerm,
+	next := &state{db: st.db, cats: st.cats, inert: st.inert, applied: commitlog.AppliedState{Position: last, Term: lastTerm,
 		Config: st.applied.Config, ConfigIndex: st.applied.ConfigIndex}}
 	if config != nil {
 		next.applied.Config, next.applied.ConfigIndex = config, last.Index
@@ -99,7 +99,10 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 		return nil, err
 	}
 	if len(b.changes) > 0 {
-		next.cats = st.cats.Apply(b.changes)
+		if st.inert {
+			next.inert, next.cats = false, catalog.NewSet()
+		}
+		next.cats = next.cats.Apply(b.changes)
 		s.ddlMu.Lock()
 		s.ddl.Add(1)
 	}

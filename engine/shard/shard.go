@@ -102,6 +102,19 @@ type state struct {
 	db      *storage.DB
 	cats    *catalog.Set
 	applied commitlog.AppliedState
+	// inert: cats is not replicated state but what ServeInert made up.
+	inert bool
+}
+
+// ServeInert lets sessions read the catalogue that the shard would start with,
+// until the first real one is applied: so that a node without a cluster can be
+// asked to start one. Call it before AttachLog; it has no effect on a shard with data.
+func (s *Shard) ServeInert() {
+	st := s.cur.Load()
+	if !st.cats.Empty() {
+		return
+	}
+	s.cur.Store(&state{db: st.db, cats: catalog.NewSet().Apply(catalog.Bootstrap(s.opts.Superuser)), applied: st.applied, inert: true})
 }
 
 // Open opens or creates the state in opts.Dir. The engine cannot write before

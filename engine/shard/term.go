@@ -98,7 +98,7 @@ func (s *Shard) startTerm(l commitlog.Log, id uint64) error {
 	w := effects.NewWriter(nil, 0)
 	w.DropStaged(0)
 	w.Counter(storage.CounterXid, xid+xidRange)
-	if st.cats.Empty() {
+	if st.inert || st.cats.Empty() {
 		for _, ch := range catalog.Bootstrap(s.opts.Superuser) {
 			desc, err := ch.EncodeDescriptor()
 			if err != nil {
