@@ -20,7 +20,7 @@ type Config struct {
 	RaftAddr string // host:port of the Raft port; loopback and a free port by default
 	// PeerAddr is the PostgreSQL address that other nodes use for this one; Listen by default.
 	PeerAddr string
-	// Join lists PostgreSQL addresses of members of the cluster to join; empty: a
+	// Join lists replication addresses (RaftAddr) of members of the cluster to join; empty: a
 	// node without data starts a cluster of its own unless NoInit.
 	Join []string
 	// NoInit leaves a node without data inert until raft_init() or until it is added.
@@ -83,7 +83,7 @@ func (c *Config) Options() []Option {
 		{"node-id", "this node's number in the cluster", &c.NodeID},
 		{"raft-addr", "address of the port that nodes replicate over", &c.RaftAddr},
 		{"peer-addr", "PostgreSQL address that other nodes use for this one (default: --listen)", &c.PeerAddr},
-		{"join", "PostgreSQL addresses of members of the cluster to join", &c.Join},
+		{"join", "replication addresses (--raft-addr) of members of the cluster to join", &c.Join},
 		{"no-init", "leave a node without data inert until raft_init() or until it is added", &c.NoInit},
 		{"secret-file", "file with the cluster's join secret (default: cluster.secret in the data directory)", &c.SecretFile},
 		{"superuser", "name of the superuser that a new data directory gets", &c.Superuser},

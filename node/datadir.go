@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ostraka/engine/storage"
 )
 
 // dataFormat is the version of the layout of the data directory; it stands in
@@ -24,14 +27,18 @@ const dataFormat = "ostraka data 1"
 //	log/            Raft log of all groups
 //	shard-0/        state of the home shard
 //	tmp/            spill files, emptied at start
-type dataDir struct{ root string }
+//	LOCK            held by the process that uses the directory
+type dataDir struct {
+	root string
+	lock io.Closer
+}
 
 // openDataDir creates the directory or checks that it is one of ours and of this node.
 func openDataDir(root, nodeID string) (*dataDir, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	d := &dataDir{root}
+	d := &dataDir{root: root}
 	format, err := os.ReadFile(d.path("FORMAT"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -59,6 +66,9 @@ func openDataDir(root, nodeID string) (*dataDir, error) {
 	}
 	if got := strings.TrimSpace(string(id)); got != nodeID {
 		return nil, fmt.Errorf("data directory %s belongs to node %s, not to node %s: set --node-id=%s", root, got, nodeID, got)
+	}
+	if d.lock, err = storage.LockFile(d.path("LOCK")); err != nil {
+		return nil, fmt.Errorf("data directory %s is in use by another process (%w)", root, err)
 	}
 	if err := os.RemoveAll(d.path("tmp")); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

@@ -61,6 +61,11 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
+	if cfg.SuperuserPasswordFile != "" {
+		if _, err := os.Stat(cfg.SuperuserPasswordFile); err != nil {
+			return nil, fmt.Errorf("superuser-password-file: %w", err)
+		}
+	}
 	if n.dir, err = openDataDir(cfg.DataDir, cfg.NodeID); err != nil {
 		return nil, err
 	}
@@ -138,7 +143,21 @@ func (n *Node) Wait(ctx context.Context) error {
 		return n.Close()
 	case err := <-n.failed:
 		n.log.Error("the node stops", "error", err)
-		return errors.Join(err, n.Close())
+		return errors.Join(err, n.closeWithin(n.cfg.ShutdownTimeout))
+	}
+}
+
+// closeWithin is Close for a node that failed: a store that cannot write (a full
+// disk) may never come to rest, and the process must end all the same. What was
+// acknowledged is in the log.
+func (n *Node) closeWithin(limit time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- n.Close() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("the node did not come to rest within %v", limit)
 	}
 }
 
@@ -170,6 +189,9 @@ func (n *Node) close() error {
 	}
 	if n.cache != nil {
 		n.cache.Unref()
+	}
+	if n.dir != nil {
+		errs = append(errs, n.dir.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -99,6 +99,12 @@ func printConfig(cmd *cobra.Command, cfg *node.Config) error {
 		switch p := o.Value.(type) {
 		case *[]string:
 			v = *p
+		case *bool:
+			v = *p
+		case *int:
+			v = *p
+		case *int64:
+			v = *p
 		default:
 			v = cmd.Flags().Lookup(o.Name).Value.String()
 		}

@@ -238,7 +238,7 @@ func (s *Session) bindMessage(body []byte) error {
 	if po.args, err = s.decodeParams(po.args[:0], p, b); err != nil {
 		return err
 	}
-	if len(b.ResultFormats) > 1 && len(b.ResultFormats) != len(p.cols) {
+	if len(b.ResultFormats) > 1 && len(b.ResultFormats) != len(p.cols) && (p.stmt == nil || p.stmt.AST.GetFetchStmt() == nil) {
 		return pgerror.New(pgerror.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(b.ResultFormats), len(p.cols))
 	}
 	for _, f := range b.ParamFormats {
@@ -252,6 +252,12 @@ func (s *Session) bindMessage(body []byte) error {
 		}
 	}
 	po.plan, po.cols = p.plan, p.cols
+	if p.stmt != nil && p.stmt.AST.GetFetchStmt() != nil {
+		// the cursor may have been declared after the statement was prepared
+		if po.cols, _, err = s.utilityColumns(p); err != nil {
+			return err
+		}
+	}
 	po.formats = append(po.formats[:0], b.ResultFormats...)
 	po.enc = nil
 	if p.plan != nil && p.cols != nil {

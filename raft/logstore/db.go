@@ -47,6 +47,9 @@ func Open(dir string, opts Options) (*DB, error) {
 	if opts.MemTableSize == 0 {
 		opts.MemTableSize = 32 << 20
 	}
+	if err := checkTails(opts.FS, dir); err != nil {
+		return nil, err
+	}
 	d := &DB{path: dir, opts: opts}
 	cache := pebble.NewCache(8 << 20)
 	defer cache.Unref()
@@ -67,7 +70,18 @@ func Open(dir string, opts Options) (*DB, error) {
 		po.Levels[i].BlockSize = 32 << 10
 		po.Levels[i].Compression = func() *sstable.CompressionProfile { return block.NoCompression }
 	}
+	fresh, err := isNew(opts.FS, dir)
+	if err != nil {
+		return nil, fmt.Errorf("raft log %s: %w", dir, err)
+	}
 	db, err := pebble.Open(dir, po)
+	if err == nil && fresh {
+		// The WAL of a database that is being made is written in the oldest format,
+		// without the sync offsets that checkTails needs; the next one has them.
+		if err = db.Close(); err == nil {
+			db, err = pebble.Open(dir, po)
+		}
+	}
 	if err != nil {
 		return nil, explain(opts.FS, dir, err)
 	}

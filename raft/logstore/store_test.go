@@ -361,6 +361,29 @@ func TestCorruptMiddle(t *testing.T) {
 	t.Log(err)
 }
 
+// TestCorruptLastBlock: damage in the last block of the WAL, where pebble sees a
+// torn tail, is refused as long as a later record proves that it was synced.
+func TestCorruptLastBlock(t *testing.T) {
+	fs := crashed(t, 4)
+	name, body := walFile(t, fs)
+	if len(bytes.TrimRight(body, "\x00")) > walBlock {
+		t.Fatal("the log does not fit one block")
+	}
+	for _, at := range []int{0, 4, 5, 6, 8, 15, 100, 3100, 6200} {
+		damagedBody := bytes.Clone(body)
+		damagedBody[at] ^= 0x55
+		writeFile(t, fs, name, damagedBody)
+		d, err := Open("log", Options{FS: fs})
+		if err == nil {
+			d.Close()
+			t.Fatalf("byte %d: a damaged log was opened", at)
+		}
+		if !strings.Contains(err.Error(), name+" after offset") {
+			t.Errorf("byte %d: error does not name the place: %v", at, err)
+		}
+	}
+}
+
 // TestCorruptRecord: damage below pebble's own checksums is found at open.
 func TestCorruptRecord(t *testing.T) {
 	damage := []struct {
