@@ -458,6 +458,33 @@ func TestSerializable(t *testing.T) {
 	}
 }
 
+// Who saw that a key was free and finds it taken is told to try again, who did
+// not look that it is a duplicate.
+func TestSerializableUnique(t *testing.T) {
+	ctx := context.Background()
+	for _, look := range []bool{true, false} {
+		s, _ := testEngine(t)
+		r := counterTable(t, s, 1)
+		a, b := begin(t, s, isolation(engine.Serializable)), begin(t, s, isolation(engine.Serializable))
+		for _, tx := range []*Txn{a, b} {
+			key := int64(0)
+			if look {
+				key = 5
+			}
+			if _, _, _, err := scanOne(tx, r, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		insert(t, a, r, ints(5, 0)...)
+		commit(t, a)
+		_, _, err := b.Insert(ctx, &engine.WriteTarget{Rel: r}, ints(5, 0), nil)
+		if want := map[bool]pgerror.Code{true: pgerror.TRSerializationFailure, false: pgerror.UniqueViolation}[look]; pgerror.CodeOf(err) != want {
+			t.Errorf("looked before: %v: %v", look, err)
+		}
+		b.Rollback()
+	}
+}
+
 func TestDeadlockBetweenTransactions(t *testing.T) {
 	s, _ := testEngine(t)
 	r := counterTable(t, s, 2)

@@ -197,7 +197,9 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 			return nil, err
 		}
 	}
+	wasRead := false
 	if t.reads != nil {
+		wasRead = t.reads.Contains(key)
 		t.reads.Point(key)
 	}
 	var r reading
@@ -216,6 +218,13 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 		return nil, err
 	}
 	if !arbiter {
+		if wasRead && r.seq == 0 {
+			// It has seen that the key is free: the one who took it since is the
+			// reason for the failure, and trying again helps.
+			if seen, err := t.inSnapshot(key); err != nil || !seen {
+				return nil, firstError(err, errDependencies())
+			}
+		}
 		return nil, t.uniqueViolation(tbl, x, vals)
 	}
 	ref, found, err := t.readNewest(st.db, tbl, x, key, nil)
@@ -223,6 +232,18 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 		return nil, err
 	}
 	return t.conflict(ctx, tbl, x, ref)
+}
+
+// inSnapshot reports whether the statement's snapshot has a key.
+func (t *Txn) inSnapshot(key string) (bool, error) {
+	if err := t.ensure(); err != nil {
+		return false, err
+	}
+	_, closer, found, err := storage.GetSnapshot(t.snap, []byte(key))
+	if closer != nil {
+		err = firstError(err, closer.Close())
+	}
+	return found, err
 }
 
 func isArbiter(arbiters []*catalog.Index, ix *catalog.Index) bool {

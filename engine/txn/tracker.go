@@ -65,6 +65,9 @@ func (r *ReadSet) bound() {
 // Empty reports whether nothing was read.
 func (r *ReadSet) Empty() bool { return len(r.points)+len(r.ranges)+len(r.coarse) == 0 }
 
+// Contains reports whether the key was read, alone or within a range.
+func (r *ReadSet) Contains(key string) bool { return r.touches([]string{key}) }
+
 // touches reports whether one of the sorted write keys was read.
 func (r *ReadSet) touches(writes []string) bool {
 	for _, g := range r.ranges {

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"errors"
+
 	"time"
 
 	"ostraka/engine"
@@ -47,6 +49,10 @@ type portal struct {
 	level   int // depth of savepoints when it was opened
 	created time.Time
 	remote  bool
+	// retries is how often the plan may still be made anew when concurrent DDL has
+	// replaced a table that it writes to: the transaction's first statement can be
+	// run again as long as it has returned nothing.
+	retries int
 	// instrument: EXPLAIN ANALYZE wants to know what each node did.
 	instrument bool
 }
@@ -102,7 +108,28 @@ func (s *Session) addPortal(p *portal) error {
 }
 
 // start begins the plan's execution; it is planned anew if the catalogue moved on.
-func (s *Session) start(p *portal) error { return s.startWith(p, s.replan) }
+func (s *Session) start(p *portal) error {
+	p.retries = 0
+	if !s.tx.queried && len(s.tx.saves) == 0 {
+		p.retries = 10
+	}
+	return s.startWith(p, s.replan)
+}
+
+// restart runs the transaction's first statement again from the beginning after
+// err, which says that the plan was out of date.
+func (p *portal) restart(err error) (again bool) {
+	s := p.s
+	if p.retries == 0 || p.batchN > 0 || p.spool != nil || !errors.Is(err, engine.ErrStale) || s.tx.txn == nil {
+		return false
+	}
+	p.retries--
+	p.stop()
+	s.deferredTruncate(0)
+	s.tx.txn.Rollback()
+	s.tx.txn = nil
+	return s.startWith(p, s.replan) == nil
+}
 
 // startFixed is start for a plan that cannot be made anew.
 func (s *Session) startFixed(p *portal) error {
@@ -189,8 +216,12 @@ func (p *portal) next() (bool, error) {
 		p.batch.Sel = nil
 		n, err := p.exec.Next(&p.batch)
 		if err != nil {
+			if p.restart(err) {
+				continue
+			}
 			return false, err
 		}
+		p.retries = 0
 		p.batchN, p.batchPos = n, 0
 		if n == 0 {
 			p.ended = true
