@@ -458,30 +458,57 @@ func TestSerializable(t *testing.T) {
 	}
 }
 
-// Who saw that a key was free and finds it taken is told to try again, who did
-// not look that it is a duplicate.
+// When both have seen that a key was free, the second is told to try again;
+// otherwise that it is a duplicate.
 func TestSerializableUnique(t *testing.T) {
 	ctx := context.Background()
-	for _, look := range []bool{true, false} {
+	for looks := range 4 {
 		s, _ := testEngine(t)
 		r := counterTable(t, s, 1)
 		a, b := begin(t, s, isolation(engine.Serializable)), begin(t, s, isolation(engine.Serializable))
-		for _, tx := range []*Txn{a, b} {
-			key := int64(0)
-			if look {
-				key = 5
-			}
-			if _, _, _, err := scanOne(tx, r, key); err != nil {
+		for i, tx := range []*Txn{a, b} {
+			if _, _, _, err := scanOne(tx, r, int64(5*(looks>>i&1))); err != nil {
 				t.Fatal(err)
 			}
 		}
 		insert(t, a, r, ints(5, 0)...)
 		commit(t, a)
 		_, _, err := b.Insert(ctx, &engine.WriteTarget{Rel: r}, ints(5, 0), nil)
-		if want := map[bool]pgerror.Code{true: pgerror.TRSerializationFailure, false: pgerror.UniqueViolation}[look]; pgerror.CodeOf(err) != want {
-			t.Errorf("looked before: %v: %v", look, err)
+		want := pgerror.Code(pgerror.UniqueViolation)
+		if looks == 3 {
+			want = pgerror.TRSerializationFailure
+		}
+		if pgerror.CodeOf(err) != want {
+			t.Errorf("looks %b: %v", looks, err)
 		}
 		b.Rollback()
+	}
+}
+
+// FOR KEY SHARE does not mind a committed change of other columns.
+func TestKeyShareOfUpdated(t *testing.T) {
+	ctx := context.Background()
+	for _, level := range []engine.Isolation{engine.ReadCommitted, engine.RepeatableRead} {
+		s, _ := testEngine(t)
+		r := counterTable(t, s, 1)
+		tx := begin(t, s, isolation(level))
+		ref, row, _, err := scanOne(tx, r, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := begin(t, s)
+		if err := addTo(other, r, 0, 1); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, other)
+		if out, err := tx.LockRow(ctx, r, &ref, engine.LockKeyShare, engine.WaitBlock, row); err != nil || out != engine.Locked {
+			t.Error(level, out, err)
+		}
+		out, err := tx.LockRow(ctx, r, &ref, engine.LockShare, engine.WaitBlock, row)
+		if level == engine.ReadCommitted && (err != nil || out != engine.Changed) || level != engine.ReadCommitted && err == nil {
+			t.Error(level, out, err)
+		}
+		tx.Rollback()
 	}
 }
 

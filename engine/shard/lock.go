@@ -142,7 +142,7 @@ func (t *Txn) LockRow(ctx context.Context, rel *catalog.Relation, ref *engine.Ro
 			}
 			return engine.OwnWrite, nil
 		}
-		out, again, err := t.compare(tbl, ref, row, &moved)
+		out, again, err := t.compare(tbl, ref, mode, row, &moved)
 		if err != nil || again {
 			if err != nil {
 				return 0, err
@@ -158,7 +158,7 @@ func (t *Txn) LockRow(ctx context.Context, rel *catalog.Relation, ref *engine.Ro
 
 // compare reads the newest committed version of a locked row. again: it moved to
 // another key, which ref now has.
-func (t *Txn) compare(tbl *storage.Table, ref *engine.RowRef, row []sqltypes.Datum, moved *bool) (out engine.LockOutcome, again bool, err error) {
+func (t *Txn) compare(tbl *storage.Table, ref *engine.RowRef, mode engine.RowLock, row []sqltypes.Datum, moved *bool) (out engine.LockOutcome, again bool, err error) {
 	st := t.s.cur.Load()
 	if !st.db.Acquire() {
 		return 0, false, errSnapshotTooOld()
@@ -177,6 +177,11 @@ func (t *Txn) compare(tbl *storage.Table, ref *engine.RowRef, row []sqltypes.Dat
 		}
 		if xid == ref.Xid && !*moved {
 			return engine.Locked, false, nil
+		}
+		if mode == engine.LockKeyShare && !*moved {
+			if same, err := t.sameKeys(tbl, ref, r.val); err != nil || same {
+				return engine.Locked, false, err
+			}
 		}
 	}
 	if t.opts.Isolation != engine.ReadCommitted {
@@ -202,6 +207,34 @@ func (t *Txn) compare(tbl *storage.Table, ref *engine.RowRef, row []sqltypes.Dat
 	}
 	ref.Xid, ref.Seq = xid, 0
 	return engine.Changed, false, nil
+}
+
+// sameKeys reports whether the newest version of a row has the keys of the one
+// that the snapshot has: FOR KEY SHARE does not mind other changes, and the old
+// version stays the statement's.
+func (t *Txn) sameKeys(tbl *storage.Table, ref *engine.RowRef, newest []byte) (same bool, err error) {
+	if err := t.ensure(); err != nil {
+		return false, err
+	}
+	var r reading
+	found, err := r.get(&t.view, []byte(ref.Key))
+	if err != nil || !found {
+		return false, err
+	}
+	defer func() { err = firstError(err, r.close()) }()
+	if xid, err := storage.XidOf(r.val); err != nil || xid != ref.Xid {
+		return false, err
+	}
+	was, is := make([]sqltypes.Datum, len(tbl.Rel.Columns)), make([]sqltypes.Datum, len(tbl.Rel.Columns))
+	if err := firstError(tbl.DecodeRow([]byte(ref.Key), r.val, nil, was), tbl.DecodeRow([]byte(ref.Key), newest, nil, is)); err != nil {
+		return false, err
+	}
+	for _, x := range tbl.Indexes {
+		if x.Ix.Unique && (!x.Plain() || !x.SameKey(was, is)) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // LookupNewest implements engine.Txn.

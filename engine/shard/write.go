@@ -197,11 +197,6 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 			return nil, err
 		}
 	}
-	wasRead := false
-	if t.reads != nil {
-		wasRead = t.reads.Contains(key)
-		t.reads.Point(key)
-	}
 	var r reading
 	var found bool
 	var err error
@@ -217,14 +212,15 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 	if err := r.close(); err != nil {
 		return nil, err
 	}
-	if !arbiter {
-		if wasRead && r.seq == 0 {
-			// It has seen that the key is free: the one who took it since is the
-			// reason for the failure, and trying again helps.
-			if seen, err := t.inSnapshot(key); err != nil || !seen {
-				return nil, firstError(err, errDependencies())
-			}
+	if t.reads != nil { // that it is there; of a key that is free our own write tells enough
+		mutual := !arbiter && r.seq == 0 && t.reads.Contains(key) && t.term.ssi.ReadAndWritten(t.st.applied.Position, key)
+		t.reads.Point(key)
+		if mutual {
+			// Both have seen that the key is free: trying again helps.
+			return nil, errDependencies()
 		}
+	}
+	if !arbiter {
 		return nil, t.uniqueViolation(tbl, x, vals)
 	}
 	ref, found, err := t.readNewest(st.db, tbl, x, key, nil)
@@ -232,18 +228,6 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 		return nil, err
 	}
 	return t.conflict(ctx, tbl, x, ref)
-}
-
-// inSnapshot reports whether the statement's snapshot has a key.
-func (t *Txn) inSnapshot(key string) (bool, error) {
-	if err := t.ensure(); err != nil {
-		return false, err
-	}
-	_, closer, found, err := storage.GetSnapshot(t.snap, []byte(key))
-	if closer != nil {
-		err = firstError(err, closer.Close())
-	}
-	return found, err
 }
 
 func isArbiter(arbiters []*catalog.Index, ix *catalog.Index) bool {

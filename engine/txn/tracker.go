@@ -185,6 +185,22 @@ func (t *Tracker) Register(r *ReadSet, snap commitlog.Position, writes []string)
 	return c, nil, true
 }
 
+// ReadAndWritten reports whether a commit that a reader at snap does not see has
+// both read and written a key.
+func (t *Tracker) ReadAndWritten(snap commitlog.Position, key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.commit {
+		if x.state == failed || x.state == applied && !snap.Less(x.pos) {
+			continue
+		}
+		if i := sort.SearchStrings(x.writes, key); i < len(x.writes) && x.writes[i] == key && x.reads.Contains(key) {
+			return true
+		}
+	}
+	return false
+}
+
 // Resolve says how a registered commit ended.
 func (t *Tracker) Resolve(c *Commit, pos commitlog.Position, ok, known bool) {
 	t.mu.Lock()
@@ -197,7 +213,6 @@ func (t *Tracker) Resolve(c *Commit, pos commitlog.Position, ok, known bool) {
 	default:
 		c.state = unknown
 	}
-	c.reads = nil
 	close(c.done)
 	t.prune()
 }
