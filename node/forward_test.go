@@ -711,3 +711,45 @@ func TestConcurrentIncrements(t *testing.T) {
 	}
 	c.everywhere("SELECT n FROM inc", fmt.Sprint(clients*each))
 }
+
+// TestWritesDuringDDL: autocommit writes, foreign keys included, never see that
+// concurrent DDL replaces their tables, and DDL that waits for other DDL undoes none of it.
+func TestWritesDuringDDL(t *testing.T) {
+	c := demoCluster(t)
+	cl := dial(t, c.leader())
+	cl.do("CREATE TABLE dp (id int PRIMARY KEY, n int)")
+	cl.do("CREATE TABLE dc (id int PRIMARY KEY, p int REFERENCES dp ON UPDATE CASCADE ON DELETE CASCADE)")
+	cl.do("INSERT INTO dp VALUES (1, 0); INSERT INTO dc VALUES (1, 1)")
+	done := make(chan error, 2)
+	for _, table := range []string{"dp", "dc"} {
+		ddl := dial(t, c.leader())
+		go func() {
+			for i := range 10 {
+				if _, err := ddl.Exec(context.Background(), fmt.Sprintf("ALTER TABLE %s ADD COLUMN x%d int", table, i)); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	running := 2
+	for i := 0; running > 0; i++ {
+		for _, sql := range []string{"INSERT INTO dp (id, n) VALUES (2, 0)", "INSERT INTO dc (id, p) VALUES (2, 2)", "UPDATE dp SET id = 3 WHERE id = 2",
+			"UPDATE dp SET n = n + 1", "DELETE FROM dp WHERE id = 3"} {
+			if _, err := cl.Exec(context.Background(), sql); err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+		select {
+		case err := <-done:
+			if running--; err != nil {
+				t.Error(err)
+			}
+		default:
+		}
+	}
+	cl.want("SELECT count(*) FROM dc", "1")
+	cl.want("SELECT count(*) FROM information_schema.columns WHERE table_name IN ('dp', 'dc')", "24")
+	cl.do("DROP TABLE dc, dp")
+}

@@ -485,6 +485,23 @@ func TestSerializableUnique(t *testing.T) {
 	}
 }
 
+// A write that crosses with a commit which read it fails at once.
+func TestSerializableCrossing(t *testing.T) {
+	s, _ := testEngine(t)
+	r := counterTable(t, s, 2)
+	a, b := begin(t, s, isolation(engine.Serializable)), begin(t, s, isolation(engine.Serializable))
+	sum(t, a, r)
+	sum(t, b, r)
+	if err := addTo(a, r, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, a)
+	if err := addTo(b, r, 1, 1); pgerror.CodeOf(err) != pgerror.TRSerializationFailure {
+		t.Fatal(err)
+	}
+	b.Rollback()
+}
+
 // FOR KEY SHARE does not mind a committed change of other columns.
 func TestKeyShareOfUpdated(t *testing.T) {
 	ctx := context.Background()

@@ -22,6 +22,9 @@ func (t *Txn) put(key string, val []byte) uint32 {
 			t.stmt = t.writes.Copy()
 		}
 	}
+	if t.reads != nil && t.failed == nil && t.term.ssi.Crossed(t.readSet, t.st.applied.Position, key) {
+		t.fail(errDependencies()) // COMMIT would say so as well, after more work in vain
+	}
 	seq := t.writes.Put(key, val)
 	if t.stream != nil {
 		t.stream.put(key, txn.Write{Val: val, Seq: seq})
@@ -141,7 +144,7 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 		}
 	}
 	ref.Seq = t.put(ref.Key, tbl.AppendRow(nil, ref.Xid, row))
-	return ref, nil, nil
+	return ref, nil, t.failed
 }
 
 func (t *Txn) putEntry(tbl *storage.Table, x *storage.Index, vals []sqltypes.Datum, rowKey string) error {
@@ -351,7 +354,7 @@ func (t *Txn) Update(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 		t.moves = append(t.moves, move{ref.Key, ref.Xid, to.Key})
 	}
 	to.Seq = t.put(to.Key, tbl.AppendRow(nil, xid, row))
-	return to, nil
+	return to, t.failed
 }
 
 // indexChange is what an update does to one index.
@@ -445,5 +448,5 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 		t.put(string(key), nil)
 	}
 	t.put(ref.Key, nil)
-	return nil
+	return t.failed
 }

@@ -185,6 +185,20 @@ func (t *Tracker) Register(r *ReadSet, snap commitlog.Position, writes []string)
 	return c, nil, true
 }
 
+// Crossed reports whether one who has read r at snap and now writes key crosses
+// with a commit it does not see: each has read what the other wrote. Such a one
+// cannot commit any more.
+func (t *Tracker) Crossed(r *ReadSet, snap commitlog.Position, key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.commit {
+		if x.state == applied && snap.Less(x.pos) && x.reads.Contains(key) && r.touches(x.writes) {
+			return true
+		}
+	}
+	return false
+}
+
 // ReadAndWritten reports whether a commit that a reader at snap does not see has
 // both read and written a key.
 func (t *Tracker) ReadAndWritten(snap commitlog.Position, key string) bool {
