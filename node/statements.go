@@ -33,7 +33,7 @@ func sessionDeps(n *Node, reg *session.Registry) session.Deps {
 		Engine: n.shard, Planner: newStatements(n.shard), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
 		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: time.Now, NodeName: n.cfg.NodeID, Node: n,
 		Limits: session.Limits{TempDir: n.tempDir()},
-		Cache:  cache.New(planCacheEntries), Optimize: opt.Optimize,
+		Cache:  cache.New(planCacheEntries), Optimize: optimize,
 	}
 }
 
@@ -78,6 +78,15 @@ func compile(pc *planner.Context, node *pg.Node) (*planner.Plan, error) {
 		pc.IndexExprs = func(rel *catalog.Relation, ix *catalog.Index) ([]expr.Expr, expr.Expr) {
 			return indexExprs(pc, rel, ix)
 		}
+	}
+	return optimize(pc, q, params)
+}
+
+// optimize plans a bound query, SQL functions inlined.
+func optimize(pc *planner.Context, q *planner.Query, params []sqltypes.OID) (*planner.Plan, error) {
+	q, err := bind.InlineFunctions(pc, q)
+	if err != nil {
+		return nil, err
 	}
 	return opt.Optimize(pc, q, params)
 }

@@ -64,6 +64,8 @@ type binder struct {
 	paramLocs map[*expr.Param]int32
 	// checkAs is the role whose privileges count for relations bound now (a view's owner).
 	checkAs sqltypes.OID
+	// argNames are the names by which a SQL function's body refers to its parameters.
+	argNames []string
 	// quiet drops error positions: the text being bound is not the client's.
 	quiet bool
 }

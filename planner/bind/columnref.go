@@ -30,6 +30,11 @@ func (s *scope) columnRef(c *pg.ColumnRef) expr.Expr {
 		if s.domainValue != nil && name == "value" {
 			return &expr.CaseValue{T: tt(*s.domainValue)}
 		}
+		for i, a := range b.argNames {
+			if a == name && name != "" {
+				return s.paramRef(&pg.ParamRef{Number: int32(i + 1), Location: loc})
+			}
+		}
 		if it, lv := s.lookupTable("", name, loc); it != nil {
 			s.readAll(it)
 			return it.wholeRow(lv)
