@@ -29,6 +29,9 @@ type vecPlan struct {
 	l       *layout
 	ops     []vecOp
 	missing []int // outputs that rows of this layout do not have
+	// nulls has the bits of the wanted attributes in the first 8 bytes of the null
+	// bitmap; 0 when some are beyond, or rows may be too short to look.
+	nulls uint64
 }
 
 type vecOp struct {
@@ -139,6 +142,7 @@ func (d *VecDecoder) plan(l *layout) *vecPlan {
 		return p
 	}
 	p := &vecPlan{l: l}
+	far := false
 	for i, num := range d.cols {
 		if num < 0 {
 			continue
@@ -149,6 +153,14 @@ func (d *VecDecoder) plan(l *layout) *vecPlan {
 			continue
 		}
 		p.ops = append(p.ops, vecOp{*s, i})
+		if at := s.nullByte - rowHeader; at < 8 && l.fixedEnd >= rowHeader+8 {
+			p.nulls |= uint64(s.nullMask) << (8 * at)
+		} else {
+			far = true
+		}
+	}
+	if far {
+		p.nulls = 0
 	}
 	d.plans[l.version] = p
 	return p
@@ -165,10 +177,11 @@ func (d *VecDecoder) Row(key, val []byte, row int) error {
 		p = d.plan(l)
 	}
 	le := binary.LittleEndian
+	full := p.nulls != 0 && le.Uint64(val[rowHeader:])&p.nulls == 0
 	for i := range p.ops {
 		op := &p.ops[i]
 		v := &d.vecs[op.out]
-		if val[op.nullByte]&op.nullMask != 0 {
+		if !full && val[op.nullByte]&op.nullMask != 0 {
 			d.setNull(op.out, row)
 			continue
 		}
