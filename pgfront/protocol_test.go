@@ -131,6 +131,9 @@ func TestExtended(t *testing.T) {
 		{"parameters are described", "1 t T Z:I", 1, msgs{P("SELECT $1::int4"), &pgproto3.Describe{ObjectType: 'S'}, S}},
 		{"fetch through portals", "C:BEGIN Z:T 1 2 n C:DECLARE CURSOR 1 2 T D:1 D:2 C:FETCH 2 Z:T C:COMMIT Z:I", 3,
 			msgs{&pgproto3.Query{String: "BEGIN"}, P("DECLARE c CURSOR FOR SELECT generate_series(1,3)"), B, D, E, P("FETCH 2 c"), B, D, E, S, &pgproto3.Query{String: "COMMIT"}}},
+		{"fetch prepared before its cursor", "1 t n C:BEGIN Z:T 1 2 C:DECLARE CURSOR 2 T D:1 D:2 C:FETCH 2 Z:T", 2,
+			msgs{&pgproto3.Parse{Name: "f", Query: "FETCH ALL c"}, &pgproto3.Describe{ObjectType: 'S', Name: "f"}, &pgproto3.Query{String: "BEGIN"},
+				P("DECLARE c CURSOR FOR SELECT generate_series(1,2)"), B, E, &pgproto3.Bind{PreparedStatement: "f"}, D, E, S}},
 		{"failed block", "C:BEGIN Z:T ERROR:22012 Z:E ERROR:25P02 Z:E 1 2 C:ROLLBACK Z:I", 4,
 			msgs{&pgproto3.Query{String: "BEGIN"}, &pgproto3.Query{String: "SELECT 1/0"}, P("SELECT 1"), S, P("ROLLBACK"), B, E, S}},
 		{"copy out", "H d:1\ta c C:COPY 1 Z:I", 1, msgs{&pgproto3.Query{String: "COPY (SELECT 1, 'a') TO STDOUT"}}},
@@ -145,6 +148,27 @@ func TestExtended(t *testing.T) {
 		if got := rawConn(t, dsn).exchange(c.n, c.msgs...); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
+	}
+}
+
+// A cast of a parameter inside a function's argument decides the parameter's type.
+func TestParameterOfCast(t *testing.T) {
+	_, dsn := startReal(t)
+	cfg, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pc, err := pgconn.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close(context.Background())
+	sd, err := pc.Prepare(t.Context(), "", "SELECT n FROM generate_series(0, $1::int) n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sd.ParamOIDs) != 1 || sd.ParamOIDs[0] != 23 {
+		t.Errorf("parameters %v, want [23]", sd.ParamOIDs)
 	}
 }
 
