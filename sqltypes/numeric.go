@@ -27,11 +27,12 @@ const (
 
 // Limits of PostgreSQL's numeric.
 const (
-	numericMaxScale      = 16383  // NUMERIC_DSCALE_MAX
-	numericMaxIntDigits  = 131072 // digits before the decimal point
-	numericMinSigDigits  = 16     // NUMERIC_MIN_SIG_DIGITS
-	numericMaxDispScale  = 1000   // NUMERIC_MAX_DISPLAY_SCALE
-	numericMaxResultSize = 2000   // NUMERIC_MAX_RESULT_SCALE
+	numericMaxScale      = 16383            // NUMERIC_DSCALE_MAX
+	numericMaxIntDigits  = 131072           // digits before the decimal point
+	numericMinSigDigits  = 16               // NUMERIC_MIN_SIG_DIGITS
+	numericMaxDispScale  = 1000             // NUMERIC_MAX_DISPLAY_SCALE
+	numericMaxWeight     = (0x7fff+1)*4 + 1 // digits before the point, at most
+	numericMaxResultSize = 2000             // NUMERIC_MAX_RESULT_SCALE
 )
 
 // The special values.

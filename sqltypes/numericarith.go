@@ -311,7 +311,7 @@ func NumericRound(d Datum, scale int) (Datum, error) {
 }
 
 func clampScale(scale int) int {
-	return min(max(scale, -numericMaxResultSize), numericMaxResultSize)
+	return min(max(scale, -numericMaxWeight), numericMaxScale)
 }
 
 func numericRound(d Datum, scale int) (Datum, error) { return rescale(d, scale, true) }

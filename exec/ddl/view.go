@@ -69,6 +69,11 @@ func (r *run) viewQuery(node *pg.Node) ([]*catalog.Column, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	for _, c := range q.CTEs {
+		if c.Query != nil && c.Query.Command != planner.CmdSelect {
+			return nil, "", pgerror.New(pgerror.FeatureNotSupported, "views must not contain data-modifying statements in WITH")
+		}
+	}
 	if len(params) > 0 {
 		return nil, "", pgerror.New(pgerror.UndefinedParameter, "there is no parameter $1")
 	}

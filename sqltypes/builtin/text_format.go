@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,17 @@ func outText(c *Call, typ sqltypes.OID, d Datum) string {
 		return d.S
 	}
 	return string(t.Out(c.Env, nil, d))
+}
+
+// castText is value::text, which differs from the output form for a few types.
+func castText(c *Call, typ sqltypes.OID, d Datum) string {
+	switch typ {
+	case sqltypes.OIDBool:
+		return strconv.FormatBool(d.Bool())
+	case sqltypes.OIDInet, sqltypes.OIDCidr:
+		return string(sqltypes.AppendInet(nil, d, true))
+	}
+	return outText(c, typ, d)
 }
 
 // variadicValues returns the values of a VARIADIC "any" call from argument
@@ -285,10 +297,10 @@ func init() {
 		"text_concat": concat, "text_concat_ws": concatWS, "text_format": formatText, "text_format_nv": formatText,
 		// anyelement || text and text || anyelement are written in SQL.
 		"textanycat(text,anynonarray)": func(c *Call, a []Datum) (Datum, error) {
-			return text(a[0].S + outText(c, c.ArgTypes[1].OID, a[1]))
+			return text(a[0].S + castText(c, c.ArgTypes[1].OID, a[1]))
 		},
 		"anytextcat(anynonarray,text)": func(c *Call, a []Datum) (Datum, error) {
-			return text(outText(c, c.ArgTypes[0].OID, a[0]) + a[1].S)
+			return text(castText(c, c.ArgTypes[0].OID, a[0]) + a[1].S)
 		},
 	}.register()
 }

@@ -90,7 +90,7 @@ func identStart(c byte) bool {
 func init() {
 	literal := func(_ *Call, a []Datum) (Datum, error) { return text(quoteLiteral(a[0].S)) }
 	anyLiteral := func(c *Call, a []Datum) (Datum, error) {
-		return text(quoteLiteral(outText(c, c.ArgTypes[0].OID, a[0])))
+		return text(quoteLiteral(castText(c, c.ArgTypes[0].OID, a[0])))
 	}
 	scalarTable{
 		"quote_ident":   func(_ *Call, a []Datum) (Datum, error) { return text(sqltypes.QuoteIdent(a[0].S)) },
