@@ -100,12 +100,6 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 			return ref, nil, err
 		}
 		ref.Key = string(k)
-		var vals [4]sqltypes.Datum
-		c, err := t.claim(ctx, tbl, tbl.Key, ref.Key, tbl.Key.KeyOfRow(vals[:0], row), arbiters)
-		if c != nil || err != nil {
-			t.term.locks.ReleaseTo(&t.owner, mark)
-			return ref, c, err
-		}
 	} else {
 		id, err := t.term.nextRowID(tbl)
 		if err != nil {
@@ -113,25 +107,19 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 		}
 		ref.Key = string(tbl.AppendHiddenKey(stack[:0], id))
 	}
-	// All unique keys are claimed before anything is written.
-	var scratch [8]sqltypes.Datum
-	for _, x := range tbl.Indexes {
-		if !x.Ix.Unique {
+	// All unique keys are claimed before anything is written, those of arbiters first:
+	// a row that conflicts there is not looked at further.
+	for _, first := range []bool{true, false} {
+		if first && arbiters == nil {
 			continue
 		}
-		k, err := keyOf(wt, x, row, scratch[:])
-		if err != nil {
-			return ref, nil, err
-		}
-		if !k.belongs || !x.Exclusive(k.vals) {
-			continue
-		}
-		c, err := t.claim(ctx, tbl, x, string(x.AppendKey(nil, k.vals)), k.vals, arbiters)
+		c, err := t.claimKeys(ctx, wt, tbl, ref.Key, row, arbiters, first)
 		if c != nil || err != nil {
 			t.term.locks.ReleaseTo(&t.owner, mark)
 			return ref, c, err
 		}
 	}
+	var scratch [8]sqltypes.Datum
 	for _, x := range tbl.Indexes {
 		k, err := keyOf(wt, x, row, scratch[:])
 		if err != nil {
@@ -145,6 +133,34 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 	}
 	ref.Seq = t.put(ref.Key, tbl.AppendRow(nil, ref.Xid, row))
 	return ref, nil, t.failed
+}
+
+// claimKeys claims a new row's keys in the unique indexes that are arbiters, or in those that are not.
+func (t *Txn) claimKeys(ctx context.Context, wt *engine.WriteTarget, tbl *storage.Table, rowKey string, row []sqltypes.Datum, arbiters []*catalog.Index, areArbiters bool) (*engine.Conflict, error) {
+	var scratch [8]sqltypes.Datum
+	if tbl.Key != nil && isArbiter(arbiters, tbl.Key.Ix) == areArbiters {
+		c, err := t.claim(ctx, tbl, tbl.Key, rowKey, tbl.Key.KeyOfRow(scratch[:0], row), arbiters)
+		if c != nil || err != nil {
+			return c, err
+		}
+	}
+	for _, x := range tbl.Indexes {
+		if !x.Ix.Unique || isArbiter(arbiters, x.Ix) != areArbiters {
+			continue
+		}
+		k, err := keyOf(wt, x, row, scratch[:])
+		if err != nil {
+			return nil, err
+		}
+		if !k.belongs || !x.Exclusive(k.vals) {
+			continue
+		}
+		c, err := t.claim(ctx, tbl, x, string(x.AppendKey(nil, k.vals)), k.vals, arbiters)
+		if c != nil || err != nil {
+			return c, err
+		}
+	}
+	return nil, nil
 }
 
 func (t *Txn) putEntry(tbl *storage.Table, x *storage.Index, vals []sqltypes.Datum, rowKey string) error {
