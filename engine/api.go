@@ -226,6 +226,10 @@ type Txn interface {
 	// LookupNewest locks the key of a unique index (present or absent) in the mode
 	// and reads the newest committed row, or the own one: foreign-key checks.
 	LookupNewest(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, mode RowLock, row []sqltypes.Datum) (RowRef, bool, error)
+	// CountNewest locks a key of a unique index whose constraint is deferrable and
+	// counts the rows of the newest state that have it, own writes included; it
+	// stops at 2. NULLs count as distinct unless the index says otherwise: 0.
+	CountNewest(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum) (int, error)
 	// ScanNewest scans the newest committed state instead of the snapshot (with
 	// own writes): referential actions see what committed after the snapshot.
 	ScanNewest(ctx context.Context, spec ScanSpec) (Scanner, error)

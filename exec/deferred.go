@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ostraka/engine"
-	"ostraka/engine/catalog"
 	"ostraka/planner"
 	"ostraka/sqltypes"
 )
@@ -18,18 +17,19 @@ type Deferred struct {
 	modes  map[sqltypes.OID]bool
 }
 
-// isDeferred tells the current mode of a constraint.
-func (d *Deferred) isDeferred(fk *catalog.ForeignKey) bool {
-	if !fk.Deferrable {
+// isDeferred tells the current mode of an event's constraint.
+func (d *Deferred) isDeferred(e *fkEvent) bool {
+	oid, deferrable, initially := e.constraint()
+	if !deferrable {
 		return false
 	}
-	if m, ok := d.modes[fk.OID]; ok {
+	if m, ok := d.modes[oid]; ok {
 		return m
 	}
 	if d.all != nil {
 		return *d.all
 	}
-	return fk.InitiallyDeferred
+	return initially
 }
 
 // Len is the number of waiting checks; it serves as a mark for Truncate.
@@ -70,7 +70,7 @@ func (d *Deferred) Run(ctx context.Context, rt *Runtime, txn engine.Txn, env *sq
 	defer x.Close()
 	var keep []fkEvent
 	for _, e := range d.events {
-		if !commit && d.isDeferred(e.fk) {
+		if !commit && d.isDeferred(&e) {
 			keep = append(keep, e)
 			continue
 		}

@@ -28,11 +28,21 @@ type fkEvent struct {
 	update  bool
 	key     []sqltypes.Datum
 	newKey  []sqltypes.Datum
+	// unique: the event is the count of a deferrable unique constraint instead.
+	unique *uniqueEvent
+}
+
+// constraint is the OID of the event's constraint and how it was declared.
+func (e *fkEvent) constraint() (oid sqltypes.OID, deferrable, initially bool) {
+	if u := e.unique; u != nil {
+		return u.ix.ConstraintOID, true, u.ix.InitiallyDeferred
+	}
+	return e.fk.OID, e.fk.Deferrable, e.fk.InitiallyDeferred
 }
 
 // deferrable reports whether the event may wait for COMMIT: actions other than NO
 // ACTION never do.
-func (e *fkEvent) deferrable() bool { return !e.toChild || e.action() == 'a' }
+func (e *fkEvent) deferrable() bool { return e.unique != nil || !e.toChild || e.action() == 'a' }
 
 func (e *fkEvent) action() byte {
 	if e.update {
@@ -42,7 +52,7 @@ func (e *fkEvent) action() byte {
 }
 
 func (q *fkQueue) add(x *Execution, e fkEvent) {
-	if d := x.args.Deferred; d != nil && e.deferrable() && d.isDeferred(e.fk) {
+	if d := x.args.Deferred; d != nil && e.deferrable() && d.isDeferred(&e) {
 		d.events = append(d.events, e)
 		return
 	}
@@ -163,6 +173,9 @@ func (q *fkQueue) run(x *Execution) error {
 }
 
 func (q *fkQueue) handle(x *Execution, e *fkEvent) error {
+	if e.unique != nil {
+		return x.checkUnique(e.unique)
+	}
 	if !e.toChild {
 		return q.checkParent(x, e)
 	}

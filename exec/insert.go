@@ -56,8 +56,12 @@ func (x *Execution) newInsert(m *modifyOp, p *planner.Insert) (*insertOp, error)
 			return nil, err
 		}
 		o.both, o.updated = make([]sqltypes.Datum, 2*n), make([]sqltypes.Datum, n)
-		for _, ix := range c.Arbiters {
-			if ix.Deferrable {
+		arbiters := c.Arbiters
+		if len(arbiters) == 0 {
+			arbiters = o.w.rel.Indexes
+		}
+		for _, ix := range arbiters {
+			if ix.Unique && ix.Deferrable {
 				return nil, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
 			}
 		}

@@ -78,7 +78,7 @@ func pointRange(rel *catalog.Relation, ix *catalog.Index, ranges []planner.KeyRa
 	if ix == nil {
 		ix = clusteredIndex(rel)
 	}
-	if ix == nil || !ix.Unique || ix.NullsNotDistinct || ix.Predicate != "" || len(ranges) != 1 {
+	if ix == nil || !ix.UniqueAtOnce() || ix.NullsNotDistinct || ix.Predicate != "" || len(ranges) != 1 {
 		return false
 	}
 	r := &ranges[0]

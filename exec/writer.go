@@ -16,17 +16,18 @@ import (
 // row: generated columns, NOT NULL, CHECK, view options, and the foreign keys
 // that are looked at when the statement ends. Rows have one Datum per attribute.
 type tableWriter struct {
-	x         *Execution
-	t         *planner.Target
-	rel       *catalog.Relation
-	wt        engine.WriteTarget
-	generated []*expr.Program
-	checks    []*expr.Program
-	views     []*expr.Program
-	keys      map[sqltypes.OID][]*expr.Program // by index with expressions
-	preds     map[sqltypes.OID]*expr.Program
-	keyAttrs  []bool // attributes of keys that foreign keys may refer to
-	incoming  []planner.IncomingFK
+	x          *Execution
+	t          *planner.Target
+	rel        *catalog.Relation
+	wt         engine.WriteTarget
+	generated  []*expr.Program
+	checks     []*expr.Program
+	views      []*expr.Program
+	keys       map[sqltypes.OID][]*expr.Program // by index with expressions
+	preds      map[sqltypes.OID]*expr.Program
+	keyAttrs   []bool // attributes of keys that foreign keys may refer to
+	incoming   []planner.IncomingFK
+	deferrable []*catalog.Index // unique, checked later
 }
 
 func (x *Execution) newTableWriter(t *planner.Target) (*tableWriter, error) {
@@ -56,6 +57,9 @@ func (x *Execution) newTableWriter(t *planner.Target) (*tableWriter, error) {
 			plain = plain && k.Attr > 0
 		}
 		if plain {
+			if ix.Unique && ix.Deferrable {
+				w.deferrable = append(w.deferrable, ix)
+			}
 			if ix.Unique {
 				for _, k := range ix.Keys {
 					w.keyAttrs[k.Attr-1] = true
@@ -200,6 +204,7 @@ func (w *tableWriter) insert(row []sqltypes.Datum, arbiters []*catalog.Index) (*
 	if err != nil || c != nil {
 		return c, err
 	}
+	w.x.fk.addUnique(w.x, w, nil, row)
 	return nil, w.x.fk.inserted(w.x, w.rel, row)
 }
 
@@ -208,6 +213,7 @@ func (w *tableWriter) update(ref engine.RowRef, old, row []sqltypes.Datum) error
 	if _, err := w.x.txn.Update(w.x.ctx, &w.wt, ref, old, row); err != nil {
 		return err
 	}
+	w.x.fk.addUnique(w.x, w, old, row)
 	return w.x.fk.updated(w.x, w, old, row)
 }
 

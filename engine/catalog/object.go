@@ -114,6 +114,11 @@ type Index struct {
 	Comment                       string
 }
 
+// UniqueAtOnce reports whether no two rows have the same key at any time: the
+// index is unique and its constraint cannot wait for the end of a statement or
+// transaction.
+func (ix *Index) UniqueAtOnce() bool { return (ix.Unique || ix.Primary) && !ix.Deferrable }
+
 type IndexKey struct {
 	Attr       int16  // 0: expression
 	Expr       string // SQL text

@@ -9,6 +9,7 @@ import (
 	"ostraka/engine/catalog"
 	"ostraka/engine/storage"
 	"ostraka/engine/txn"
+	"ostraka/expr"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -263,6 +264,37 @@ func (t *Txn) LookupNewest(ctx context.Context, rel *catalog.Relation, ix *catal
 	}
 	defer func() { err = firstError(err, st.db.Release()) }()
 	return t.readNewest(st.db, tbl, x, k, row)
+}
+
+// CountNewest implements engine.Txn. Who commits a row with the key has locked the
+// key, here or by deleting such a row, so what is not yet applied is waited for.
+func (t *Txn) CountNewest(ctx context.Context, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum) (int, error) {
+	tbl, err := t.table(ctx, rel, engine.RowShare)
+	if err != nil {
+		return 0, err
+	}
+	x := tbl.IndexOf(ix)
+	if x == nil || len(key) != len(ix.Keys) {
+		return 0, pgerror.New(pgerror.InternalError, "index %q of relation %q cannot be counted", ix.Name, rel.Name)
+	}
+	if !x.Checked(key) {
+		return 0, nil
+	}
+	if err := t.lockKey(ctx, string(x.AppendKey(nil, key)), engine.LockUpdate); err != nil {
+		return 0, err
+	}
+	sc, err := t.ScanNewest(ctx, engine.ScanSpec{Rel: rel, Index: ix, Spans: []engine.Span{{Lo: key, Hi: key, LoInc: true, HiInc: true}}, RowHint: 2})
+	if err != nil {
+		return 0, err
+	}
+	defer sc.Close()
+	var b expr.Batch
+	for n := 0; ; {
+		got, err := sc.Next(&b)
+		if n += got; got == 0 || n > 1 || err != nil {
+			return n, err
+		}
+	}
 }
 
 // readNewest reads the row that a locked unique key leads to.

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bytes"
 	"context"
 
 	"ostraka/engine"
@@ -127,10 +128,16 @@ func (w schemaWriter) BuildIndex(ctx context.Context, wt *engine.WriteTarget, ix
 		if err := x.CheckKey(ek); err != nil {
 			return err
 		}
-		if x.Exclusive(k.vals) {
-			if _, dup := t.writes.Get(string(ek)); dup {
-				return t.keyError(tbl, x, "could not create unique index %q", "Key (%s)=(%s) is duplicated.", k.vals)
-			}
+		dup := false
+		switch {
+		case x.Exclusive(k.vals):
+			_, dup = t.writes.Get(string(ek))
+		case x.Checked(k.vals):
+			lo := x.AppendKey(nil, k.vals)
+			dup = t.writes.Cursor(string(lo), string(storage.PrefixEnd(bytes.Clone(lo))), false).Valid()
+		}
+		if dup {
+			return t.keyError(tbl, x, "could not create unique index %q", "Key (%s)=(%s) is duplicated.", k.vals)
 		}
 		t.put(string(ek), ev)
 		return t.room(ctx)

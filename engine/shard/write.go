@@ -407,7 +407,7 @@ func (t *Txn) updateEntries(ctx context.Context, wt *engine.WriteTarget, tbl *st
 			continue
 		}
 		if fromKey != toKey {
-			if from.belongs && x.Exclusive(from.vals) {
+			if from.belongs && (x.Exclusive(from.vals) || x.Checked(from.vals)) {
 				if err := t.lockKey(ctx, fromKey, engine.LockUpdate); err != nil {
 					return err
 				}
@@ -456,8 +456,8 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 			continue
 		}
 		key, _ := tbl.AppendEntry(x, nil, nil, k.vals, []byte(ref.Key))
-		if x.Exclusive(k.vals) && !t.alone(wt.Rel) {
-			if err := t.lockKey(ctx, string(key), engine.LockUpdate); err != nil {
+		if (x.Exclusive(k.vals) || x.Checked(k.vals)) && !t.alone(wt.Rel) {
+			if err := t.lockKey(ctx, string(x.AppendKey(nil, k.vals)), engine.LockUpdate); err != nil {
 				return err
 			}
 		}

@@ -177,11 +177,19 @@ func (x *Index) AppendKeyOfRow(dst []byte, row []sqltypes.Datum) []byte {
 }
 
 // Exclusive reports whether two rows cannot have these key values: the index is
-// unique, and none of them is NULL unless NULLs count as equal.
+// unique at once, and none of them is NULL unless NULLs count as equal.
 func (x *Index) Exclusive(vals []sqltypes.Datum) bool {
-	if !x.Ix.Unique {
-		return false
-	}
+	return x.Ix.UniqueAtOnce() && x.comparable(vals)
+}
+
+// Checked reports whether the rows with these key values are counted later: the
+// index is unique, but only when its constraint is checked.
+func (x *Index) Checked(vals []sqltypes.Datum) bool {
+	return x.Ix.Unique && x.Ix.Deferrable && x.comparable(vals)
+}
+
+// comparable reports whether a key counts as equal to itself.
+func (x *Index) comparable(vals []sqltypes.Datum) bool {
 	if x.Ix.NullsNotDistinct {
 		return true
 	}

@@ -101,7 +101,7 @@ func (s *scope) arbiters(t *dmlTarget, x *pg.InferClause) []*catalog.Index {
 	s.ns = old
 	var out []*catalog.Index
 	for _, ix := range t.base.Indexes {
-		if ix.Unique && !ix.Deferrable && s.matchesArbiter(t, ix, attrs, exprs, where) {
+		if ix.Unique && s.matchesArbiter(t, ix, attrs, exprs, where) {
 			out = append(out, ix)
 		}
 	}

@@ -607,7 +607,7 @@ func (lv *level) indexScanPath(i int, ix *catalog.Index, keys []expr.Expr, s *sc
 		sel = lv.boundSel(i, sels)
 	}
 	unique := false
-	if len(s.ranges) > 0 && (ix.Unique || ix.Primary) && len(s.ranges[0].Eq) == len(ix.Keys) {
+	if len(s.ranges) > 0 && ix.UniqueAtOnce() && len(s.ranges[0].Eq) == len(ix.Keys) {
 		unique = true
 		sel = math.Min(sel, 1/r.tuples)
 		if a := s.ranges[0].AnyArray; a >= 0 {

@@ -216,7 +216,7 @@ func (lv *level) keyCovered(i int, cs []*clause, skip map[*clause]bool) []*claus
 	}
 next:
 	for _, ix := range t.Rel.Indexes {
-		if !ix.Unique && !ix.Primary || ix.Predicate != "" {
+		if !ix.UniqueAtOnce() || ix.Predicate != "" {
 			continue
 		}
 		var key []int

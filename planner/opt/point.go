@@ -36,7 +36,7 @@ func pointScan(n planner.Node) *planner.PointPlan {
 	}
 	ix := s.Index
 	r := s.Ranges[0]
-	if ix == nil || !ix.Unique && !ix.Primary || ix.Predicate != "" || len(r.Eq) != len(ix.Keys) || r.AnyArray >= 0 || r.Lower != nil || r.Upper != nil {
+	if ix == nil || !ix.UniqueAtOnce() || ix.Predicate != "" || len(r.Eq) != len(ix.Keys) || r.AnyArray >= 0 || r.Lower != nil || r.Upper != nil {
 		return nil
 	}
 	for i, k := range ix.Keys {

@@ -63,7 +63,7 @@ func (lv *level) oneRow() bool {
 	t := lv.rte(i)
 next:
 	for _, ix := range t.Rel.Indexes {
-		if !ix.Unique && !ix.Primary || ix.Predicate != "" {
+		if !ix.UniqueAtOnce() || ix.Predicate != "" {
 			continue
 		}
 		for _, k := range ix.Keys {

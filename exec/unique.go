@@ -1,0 +1,46 @@
+package exec
+
+import (
+	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// A deferrable unique constraint is not looked at when a row is written but when
+// the statement ends, or at COMMIT if it is deferred: the keys that new rows have
+// are queued and counted then.
+
+// uniqueEvent is one key to count.
+type uniqueEvent struct {
+	rel *catalog.Relation
+	ix  *catalog.Index
+	key []sqltypes.Datum
+}
+
+// addUnique queues the keys of a new row, or those that an update has changed.
+func (q *fkQueue) addUnique(x *Execution, w *tableWriter, old, row []sqltypes.Datum) {
+	for _, ix := range w.deferrable {
+		attrs := make([]int16, len(ix.Keys))
+		for i, k := range ix.Keys {
+			attrs[i] = k.Attr
+		}
+		if old == nil || x.differ(w.rel, old, row, attrs) {
+			q.add(x, fkEvent{unique: &uniqueEvent{w.rel, ix, attrValues(row, attrs)}})
+		}
+	}
+}
+
+// checkUnique fails if two rows have the key.
+func (x *Execution) checkUnique(e *uniqueEvent) error {
+	n, err := x.txn.CountNewest(x.ctx, e.rel, e.ix, e.key)
+	if err != nil || n < 2 {
+		return err
+	}
+	attrs := make([]int16, len(e.ix.Keys))
+	for i, k := range e.ix.Keys {
+		attrs[i] = k.Attr
+	}
+	return pgerror.New(pgerror.UniqueViolation, "duplicate key value violates unique constraint %q", e.ix.Name).
+		WithDetail("Key (%s)=(%s) already exists.", attrNames(e.rel, attrs), x.keyText(e.rel, attrs, e.key)).
+		WithTable(x.schemaName(e.rel), e.rel.Name).WithConstraint(e.ix.Name)
+}
