@@ -318,6 +318,9 @@ type Engine interface {
 	// Applied is the newest applied position; WaitApplied blocks until it is reached.
 	Applied() commitlog.Position
 	WaitApplied(ctx context.Context, pos commitlog.Position) error
+	// WaitFresh blocks until the applied state has everything that was acknowledged,
+	// on any node, more than max before the call.
+	WaitFresh(ctx context.Context, max time.Duration) error
 	Log() commitlog.Log
 
 	// Listen registers a receiver for NOTIFY; it must not block.

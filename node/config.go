@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"ostraka/raft/transport"
 )
 
 // Config is what a node is started with. Every field is settable as a flag, as
@@ -52,6 +54,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// FaultInjection opens the control call that injects network faults; for tests.
 	FaultInjection bool
+	// faults is a matrix shared by nodes of one process (tests).
+	faults *transport.Faults
 }
 
 // DefaultConfig is a single node on loopback.

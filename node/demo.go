@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"ostraka/raft/transport"
 )
 
 // DemoConfig describes a cluster in one process.
@@ -18,6 +20,8 @@ type DemoConfig struct {
 	// Heartbeat of the Raft groups; 0: the default.
 	Heartbeat time.Duration
 	LogLevel  string // "" warn
+	// faults is the matrix of the network between the nodes (tests).
+	faults *transport.Faults
 }
 
 // Demo is a running cluster in one process.
@@ -48,6 +52,7 @@ func StartDemo(ctx context.Context, dc DemoConfig) (_ *Demo, err error) {
 		if dc.Heartbeat > 0 {
 			cfg.Heartbeat = dc.Heartbeat
 		}
+		cfg.faults = dc.faults
 		if i > 0 {
 			cfg.Join = []string{d.Nodes[0].RaftAddr()}
 			cfg.SecretFile = d.Nodes[0].dir.path("cluster.secret")

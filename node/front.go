@@ -15,7 +15,6 @@ import (
 	"ostraka/pgfront"
 	"ostraka/pgfront/auth"
 	"ostraka/pgfront/session"
-	"ostraka/sqltypes/pgerror"
 )
 
 // front is the node's PostgreSQL listener with everything behind it.
@@ -115,77 +114,4 @@ func serverTLS(cfg Config) (*tls.Config, error) {
 		out.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	return out, nil
-}
-
-// forwarder opens sessions on the leader; it implements session.Forwarder.
-type forwarder struct{ n *Node }
-
-func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstream, error) {
-	n := f.n
-	if len(n.group.Metrics().Members) == 0 {
-		return nil, pgerror.New(pgerror.CannotConnectNow, "this node is not a member of a cluster").
-			WithHint("Call raft_init() to start a cluster with it, or raft_add_learner() on a member of one.")
-	}
-	var last error
-	// An election takes a moment: nothing has been sent, so waiting for it is safe.
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	for {
-		changed := n.group.LeadershipChanged()
-		lead := n.group.Leadership()
-		leader := lead.LeaderID
-		// This node may have come to lead meanwhile: then it is forwarded to itself.
-		if leader != "" && (leader != n.cfg.NodeID || lead.IsLeader) {
-			c, err := f.dial(ctx, leader, id)
-			if err == nil {
-				return c, nil
-			}
-			var pe *pgerror.Error
-			if errors.As(err, &pe) {
-				return nil, err
-			}
-			last = err
-			n.peers.forget(leader)
-		}
-		select {
-		case <-ctx.Done():
-			if last == nil {
-				last = errors.New("no leader is known")
-			}
-			return nil, pgerror.Wrap(last, pgerror.CannotConnectNow, "no leader can be reached to execute the statement").
-				WithDetail("%s", last.Error()).WithHint("Reads that need no leader still work; try again when a majority of the nodes is up.")
-		case <-changed:
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-func (f forwarder) dial(ctx context.Context, leader string, id session.Identity) (session.Upstream, error) {
-	addr, err := f.n.peers.sqlAddr(ctx, leader)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := f.n.dir.secret(f.n.cfg.SecretFile)
-	if err != nil {
-		return nil, err
-	}
-	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID,
-		Secret: secret, Now: time.Now()})
-	if err != nil {
-		return nil, err // not (*peer.Conn)(nil) in an interface
-	}
-	return &upstream{Conn: c, n: f.n, leader: leader}, nil
-}
-
-// upstream is a session on the node that led when it was opened.
-type upstream struct {
-	*peer.Conn
-	n      *Node
-	leader string
-}
-
-// Stale implements session.Upstream.
-func (u *upstream) Stale() bool {
-	now := u.n.group.Leadership().LeaderID
-	return now != "" && now != u.leader || u.Broken()
 }

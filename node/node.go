@@ -38,6 +38,8 @@ type Node struct {
 	front *front
 	http  *httpServer
 	peers *directory
+	// faults is nil unless network faults can be injected.
+	faults *transport.Faults
 
 	stop   context.CancelFunc
 	ctx    context.Context // ends when the node stops; background work runs under it
@@ -106,12 +108,11 @@ func (n *Node) openRaft(ctx context.Context) error {
 			return err
 		}
 	}
-	var faults *transport.Faults
-	if n.cfg.FaultInjection {
-		faults = transport.NewFaults(uint64(time.Now().UnixNano()))
+	if n.faults = n.cfg.faults; n.faults == nil && n.cfg.FaultInjection {
+		n.faults = transport.NewFaults(uint64(time.Now().UnixNano()))
 	}
 	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), ListenAddr: n.cfg.RaftAddr, Secret: secret,
-		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: faults, Serve: n.serveCall})
+		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
 	if err != nil {
 		return err
 	}

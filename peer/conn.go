@@ -30,6 +30,8 @@ type Options struct {
 	Secret   []byte // the cluster's join secret
 	TLS      *tls.Config
 	Now      time.Time
+	// Dial opens the connection; nil: a net.Dialer.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// MaxMessage bounds one received message in bytes; 0: 1 GiB.
 	MaxMessage int
 }
@@ -68,6 +70,9 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 	at := strconv.FormatInt(o.Now.Unix(), 10)
 	cfg.Host, cfg.Port, cfg.User, cfg.Database, cfg.Password = host, uint16(n), o.User, o.Database, ""
 	cfg.TLSConfig, cfg.Fallbacks = o.TLS, nil
+	if o.Dial != nil {
+		cfg.DialFunc = o.Dial
+	}
 	cfg.RuntimeParams = map[string]string{
 		"application_name": o.App,
 		ParamNode:          o.Node, ParamTime: at, ParamToken: token(o.Secret, o.Node, o.User, o.Database, at),
@@ -90,8 +95,11 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 
 // cancelRequest sends a CancelRequest for a backend over a connection of its own.
 func cancelRequest(ctx context.Context, o Options, pid uint32, secret []byte) error {
-	d := net.Dialer{}
-	conn, err := d.DialContext(ctx, "tcp", o.Addr)
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	conn, err := dial(ctx, "tcp", o.Addr)
 	if err != nil {
 		return err
 	}
@@ -180,11 +188,8 @@ func (c *Conn) note(body []byte) {
 	if !ok || name != "ostraka.position" {
 		return
 	}
-	epoch, index, ok := strings.Cut(strings.TrimSuffix(rest, "\x00"), "/")
-	e, err1 := strconv.ParseUint(epoch, 10, 64)
-	i, err2 := strconv.ParseUint(index, 10, 64)
-	if ok && err1 == nil && err2 == nil {
-		c.pos = commitlog.Position{Epoch: e, Index: i}
+	if pos, err := commitlog.ParsePosition(strings.TrimSuffix(rest, "\x00")); err == nil {
+		c.pos = pos
 	}
 }
 
@@ -204,6 +209,9 @@ func (c *Conn) Cancel() {
 		_ = c.cancelFn(ctx) // a cancel that does not arrive has no effect, as with any client
 	}()
 }
+
+// Abort breaks the connection: a Receive that waits fails. Safe from any goroutine.
+func (c *Conn) Abort() { _ = c.conn.Close() }
 
 // Close ends the session; its transaction is rolled back there.
 func (c *Conn) Close() {

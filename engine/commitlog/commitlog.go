@@ -9,7 +9,10 @@ package commitlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
 )
 
 // Position is a place in a shard's log. Positions are ordered lexicographically;
@@ -22,6 +25,21 @@ type Position struct {
 // Less reports whether p comes before q.
 func (p Position) Less(q Position) bool {
 	return p.Epoch < q.Epoch || p.Epoch == q.Epoch && p.Index < q.Index
+}
+
+// String is the position as clients carry it: epoch and index, decimal.
+func (p Position) String() string { return fmt.Sprintf("%d/%d", p.Epoch, p.Index) }
+
+// ParsePosition is the inverse of String.
+func ParsePosition(s string) (p Position, err error) {
+	epoch, index, ok := strings.Cut(s, "/")
+	if !ok {
+		return p, fmt.Errorf("commitlog: %q is not a position", s)
+	}
+	var err1, err2 error
+	p.Epoch, err1 = strconv.ParseUint(epoch, 10, 64)
+	p.Index, err2 = strconv.ParseUint(index, 10, 64)
+	return p, errors.Join(err1, err2)
 }
 
 // Outcomes of Propose other than success.

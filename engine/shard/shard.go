@@ -82,6 +82,7 @@ type Shard struct {
 	durable durableState
 	listen  listeners
 	tooOld  atomic.Int64
+	fresh   freshness
 
 	clogMu sync.Mutex
 	clog   commitlog.Log // guarded by clogMu

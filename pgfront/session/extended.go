@@ -465,7 +465,7 @@ func (s *Session) executeMessage(body []byte) error {
 
 func (s *Session) executePlan(po *portal, max int64) error {
 	if !po.started && po.spool == nil {
-		if err := s.waitOwnWrites(po.plan.Class); err != nil {
+		if err := s.awaitState(po.plan.Class); err != nil {
 			return err
 		}
 		if po.p.cols != nil {
@@ -552,7 +552,7 @@ func zeroTag(tag string) string { return tag }
 
 func (s *Session) runUtilityPortal(po *portal, max int64) error {
 	p := po.p
-	if err := s.waitOwnWrites(p.stmt.Class); err != nil {
+	if err := s.awaitState(p.stmt.Class); err != nil {
 		return err
 	}
 	o, err := s.utility(p, po)

@@ -84,7 +84,7 @@ func (s *Session) quick(sql string) (done bool, err error) {
 		s.cached.known[plan] = p
 	}
 	p.text, p.stmt.Text = sql, sql
-	if err := s.waitOwnWrites(plan.Class); err != nil {
+	if err := s.awaitState(plan.Class); err != nil {
 		return true, err
 	}
 	po := &s.cached.portal

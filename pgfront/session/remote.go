@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -10,19 +9,12 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine"
-	"ostraka/engine/commitlog"
+	"ostraka/pgfront/settings"
 	"ostraka/pgfront/wire"
 	"ostraka/planner"
 	"ostraka/planner/parse"
 	"ostraka/sqltypes/pgerror"
 )
-
-// ownPosition is the newest position of this session's own writes.
-type ownPosition struct {
-	pos      commitlog.Position
-	reported commitlog.Position
-	state    string // the state that was reported to a peer
-}
 
 // What a session has that a session on another node cannot see or replace.
 const (
@@ -65,7 +57,7 @@ func (s *Session) goesUpstream(stmt *planner.Statement) bool {
 	if stmt.Class != planner.ClassRead && stmt.Class != planner.ClassWrite {
 		return false
 	}
-	if stmt.Class == planner.ClassWrite || t.state == txBlock || t.isolation == engine.Serializable || s.conf.readLeader == 'L' {
+	if stmt.Class == planner.ClassWrite || t.state == txBlock || t.isolation == engine.Serializable || s.conf.readLevel == readOnLeader {
 		return true
 	}
 	if s.upstreamHas(stateTemp) || s.upstreamHas(stateSequence) && asksSequences(stmt.AST) {
@@ -149,46 +141,11 @@ func (s *Session) blockGoesUpstream() bool {
 	return s.openBlock() == nil
 }
 
-// caughtUp waits until the local replica has this session's own writes; false when it takes too long.
-func (s *Session) caughtUp() bool {
-	pos := s.ownWrite.pos
-	if !s.deps.Engine.Applied().Less(pos) {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(s.env.Ctx, s.conf.ownWrites)
-	defer cancel()
-	return s.deps.Engine.WaitApplied(ctx, pos) == nil
-}
-
-// awaitOwn lets a follower's catalogue catch up with this session's own writes before a statement is classified.
-func (s *Session) awaitOwn() {
-	if s.deps.Forwarder != nil && s.tx.txn == nil && !s.tx.remote && !s.leads() {
-		s.caughtUp()
-	}
-}
-
-// waitOwnWrites makes a local read linearizable where the session asks for it.
-func (s *Session) waitOwnWrites(class planner.Class) error {
-	if class != planner.ClassRead || s.conf.readLeader != 'z' || s.tx.txn != nil {
-		return nil
-	}
-	return s.waitLeader()
-}
-
-// waitLeader waits until everything acknowledged before now is applied here.
-func (s *Session) waitLeader() error {
-	pos, err := s.deps.Engine.Log().ReadBarrier(s.env.Ctx)
-	if err != nil {
-		return err
-	}
-	return s.deps.Engine.WaitApplied(s.env.Ctx, pos)
-}
-
 // reportPosition tells a peer how far this session's writes reach.
 func (s *Session) reportPosition() {
 	if s.client.Peer && s.ownWrite.reported.Less(s.ownWrite.pos) {
 		s.ownWrite.reported = s.ownWrite.pos
-		s.out.ParameterStatus("ostraka.position", sprintf("%d/%d", s.ownWrite.pos.Epoch, s.ownWrite.pos.Index))
+		s.out.ParameterStatus("ostraka.position", s.ownWrite.pos.String())
 	}
 	if s.client.Peer {
 		if now := s.ownState(); now != s.ownWrite.state {
@@ -374,6 +331,8 @@ func (s *Session) syncSettings() error {
 		val, ok := now[name]
 		was, had := u.settings[name]
 		switch {
+		case ok && (!had || was != val) && ownSetting(name): // what a SELECT waits for must not be in its own way
+			sb.WriteString("SET " + name + " = " + quoteLiteral(val) + ";")
 		case ok && (!had || was != val):
 			sb.WriteString("SELECT pg_catalog.set_config(" + quoteLiteral(name) + ", " + quoteLiteral(val) + ", false);")
 		case ok || !had:
@@ -390,6 +349,13 @@ func (s *Session) syncSettings() error {
 			delete(u.settings, "role") // it sets the role to none
 		}
 	}
+	for _, all := range []map[string]string{now, u.settings} {
+		for name := range all {
+			if ownSetting(name) {
+				tell(name)
+			}
+		}
+	}
 	// Who acts comes last: it decides what may be set. It comes first when the right to set has to come back.
 	who := []string{"session_authorization", "role"}
 	back := u.settings["session_authorization"] != now["session_authorization"] && now["session_authorization"] == "" || now["role"] == ""
@@ -398,12 +364,12 @@ func (s *Session) syncSettings() error {
 		tell(who[1])
 	}
 	for name := range now {
-		if name != who[0] && name != who[1] {
+		if name != who[0] && name != who[1] && !ownSetting(name) {
 			tell(name)
 		}
 	}
 	for name := range u.settings {
-		if _, ok := now[name]; !ok && name != who[0] && name != who[1] {
+		if _, ok := now[name]; !ok && !ownSetting(name) && name != who[0] && name != who[1] {
 			tell(name)
 		}
 	}
@@ -418,6 +384,11 @@ func (s *Session) syncSettings() error {
 	}
 	u.settings, u.version, u.encoding = now, s.set.Version+1, s.conf.encoding
 	return nil
+}
+
+// ownSetting reports one of Ostraka's parameters; all of them are plain words.
+func ownSetting(name string) bool {
+	return strings.HasPrefix(name, "ostraka.") && settings.Lookup(name) != nil
 }
 
 func quoteLiteral(v string) string {
@@ -526,9 +497,7 @@ func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) err
 }
 
 func (s *Session) notePosition() {
-	if pos := s.up.conn.Position(); s.ownWrite.pos.Less(pos) {
-		s.ownWrite.pos = pos
-	}
+	s.ownWrite.note(s.up.conn.Position())
 }
 
 func (s *Session) relayError(body []byte) error {

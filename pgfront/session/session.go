@@ -12,6 +12,7 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/engine/commitlog"
 	"ostraka/pgfront/settings"
 	"ostraka/pgfront/wire"
 	"ostraka/sqltypes"
@@ -88,7 +89,10 @@ type mirrored struct {
 	encoding                                       wire.Encoding
 	workMem                                        int64
 	ownWrites                                      time.Duration
-	readLeader                                     byte // l local, L leader, z linearizable
+	readLevel                                      byte // readLocal, readBounded, …
+	maxStaleness                                   time.Duration
+	minPosition                                    commitlog.Position
+	positionTimeout                                time.Duration
 	trackActivity                                  bool
 	isolation                                      string // default_transaction_isolation, "" read committed
 	readOnly, deferrable                           bool   // default_transaction_…
@@ -255,6 +259,7 @@ var mirrors = map[string]bool{"statement_timeout": true, "lock_timeout": true, "
 	"idle_session_timeout": true, "client_min_messages": true, "client_encoding": true, "DateStyle": true, "TimeZone": true,
 	"IntervalStyle": true, "extra_float_digits": true, "bytea_output": true, "work_mem": true, "search_path": true, "role": true,
 	"session_authorization": true, "application_name": true, "ostraka.own_writes_timeout": true, "ostraka.read_consistency": true,
+	"ostraka.max_staleness": true, "ostraka.min_position": true, "ostraka.position_timeout": true,
 	"xmlbinary": true, "track_activities": true, "default_transaction_isolation": true, "default_transaction_read_only": true,
 	"default_transaction_deferrable": true}
 
@@ -277,7 +282,13 @@ func (s *Session) settingChanged(name, value string) {
 	case "ostraka.own_writes_timeout":
 		s.conf.ownWrites = millis()
 	case "ostraka.read_consistency":
-		s.conf.readLeader = map[string]byte{"leader": 'L', "linearizable": 'z'}[value]
+		s.conf.readLevel = map[string]byte{"bounded": readBounded, "leader": readOnLeader, "linearizable": readLinearizable}[value]
+	case "ostraka.max_staleness":
+		s.conf.maxStaleness = millis()
+	case "ostraka.position_timeout":
+		s.conf.positionTimeout = millis()
+	case "ostraka.min_position":
+		s.conf.minPosition, _ = commitlog.ParsePosition(value) // "" is no position
 	case "client_min_messages":
 		s.conf.clientMin = severityRank(value)
 	case "client_encoding":

@@ -206,6 +206,8 @@ func (s *Session) show(name string) (string, error) {
 		return onOff(t.state != txNone && t.deferrable || t.state == txNone && s.conf.deferrable), nil
 	case "in_hot_standby":
 		return "off", nil
+	case "ostraka.position":
+		return s.position().String(), nil
 	}
 	return s.set.Show(name)
 }

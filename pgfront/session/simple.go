@@ -118,7 +118,7 @@ func (s *Session) forwardSimple(p *prepared, last bool) error {
 
 // localSimple runs one statement of a query string on this node.
 func (s *Session) localSimple(p *prepared, last, learn bool) error {
-	if err := s.waitOwnWrites(p.stmt.Class); err != nil {
+	if err := s.awaitState(p.stmt.Class); err != nil {
 		return err
 	}
 	if !p.stmt.Planned {

@@ -204,7 +204,7 @@ func (s *Session) commitTransaction() error {
 			before := t.txn.Catalog()
 			pos, cerr := t.txn.Commit(s.env.Ctx)
 			if err = cerr; err == nil {
-				s.ownWrite.pos = pos
+				s.ownWrite.note(pos)
 				s.catalogMoved(before)
 			}
 		}

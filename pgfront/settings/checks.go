@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ostraka/engine/commitlog"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -17,6 +18,20 @@ var checks = map[string]func(d *Definition, value string) (string, error){
 	"temp_tablespaces": checkList,
 	"application_name": checkASCII,
 	"cluster_name":     checkASCII,
+
+	"ostraka.min_position": checkPosition,
+}
+
+// checkPosition accepts what SHOW ostraka.position answers, and nothing.
+func checkPosition(d *Definition, value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	pos, err := commitlog.ParsePosition(value)
+	if err != nil {
+		return "", d.invalid(value).WithDetail("A position is what SHOW ostraka.position answers.")
+	}
+	return pos.String(), nil
 }
 
 func checkASCII(_ *Definition, value string) (string, error) {

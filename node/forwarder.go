@@ -1,0 +1,137 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"ostraka/peer"
+	"ostraka/pgfront/session"
+	"ostraka/sqltypes/pgerror"
+)
+
+// forwarder opens sessions on the leader; it implements session.Forwarder.
+type forwarder struct{ n *Node }
+
+func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstream, error) {
+	n := f.n
+	if len(n.group.Metrics().Members) == 0 {
+		return nil, pgerror.New(pgerror.CannotConnectNow, "this node is not a member of a cluster").
+			WithHint("Call raft_init() to start a cluster with it, or raft_add_learner() on a member of one.")
+	}
+	var last error
+	// An election takes a moment: nothing has been sent, so waiting for it is safe.
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		changed := n.group.LeadershipChanged()
+		lead := n.group.Leadership()
+		leader := lead.LeaderID
+		// This node may have come to lead meanwhile: then it is forwarded to itself.
+		if leader != "" && (leader != n.cfg.NodeID || lead.IsLeader) {
+			c, err := f.dial(ctx, leader, id)
+			if err == nil {
+				return c, nil
+			}
+			var pe *pgerror.Error
+			if errors.As(err, &pe) {
+				return nil, err
+			}
+			last = err
+			n.peers.forget(leader)
+		}
+		select {
+		case <-ctx.Done():
+			if last == nil {
+				last = errors.New("no leader is known")
+			}
+			return nil, pgerror.Wrap(last, pgerror.CannotConnectNow, "no leader can be reached to execute the statement").
+				WithDetail("%s", last.Error()).WithHint("Reads that need no leader still work; try again when a majority of the nodes is up.")
+		case <-changed:
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (f forwarder) dial(ctx context.Context, leader string, id session.Identity) (session.Upstream, error) {
+	addr, err := f.n.peers.sqlAddr(ctx, leader)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := f.n.dir.secret(f.n.cfg.SecretFile)
+	if err != nil {
+		return nil, err
+	}
+	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID,
+		Secret: secret, Now: time.Now(), Dial: f.n.dialer(leader)})
+	if err != nil {
+		return nil, err // not (*peer.Conn)(nil) in an interface
+	}
+	u := &upstream{Conn: c, n: f.n, leader: leader}
+	u.watch = time.AfterFunc(time.Hour, u.look)
+	u.watch.Stop()
+	return u, nil
+}
+
+// dialer opens connections to a node; under fault injection they obey the matrix.
+func (n *Node) dialer(to string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	if n.faults == nil {
+		return nil
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return n.faults.Conn(conn, n.cfg.NodeID, to), nil
+	}
+}
+
+// upstream is a session on the node that led when it was opened.
+type upstream struct {
+	*peer.Conn
+	n      *Node
+	leader string
+
+	watch   *time.Timer
+	waiting atomic.Bool
+	gone    atomic.Int32 // how often in a row the leader was found not to lead while its answer is awaited
+}
+
+// maxGone is for how many heartbeat time-outs an answer of a node is awaited that
+// does not lead any more, as far as this one knows. It may be cut off, and then
+// only the network's own time-outs would end the wait.
+const maxGone = 4
+
+// Receive implements session.Upstream.
+func (u *upstream) Receive(ctx context.Context) (byte, []byte, error) {
+	u.gone.Store(0)
+	u.waiting.Store(true)
+	u.watch.Reset(u.n.cfg.Heartbeat)
+	kind, body, err := u.Conn.Receive(ctx)
+	u.waiting.Store(false)
+	u.watch.Stop()
+	return kind, body, err
+}
+
+// look runs while an answer is awaited.
+func (u *upstream) look() {
+	if !u.waiting.Load() {
+		return
+	}
+	if u.n.group.Leadership().LeaderID == u.leader {
+		u.gone.Store(0)
+	} else if u.gone.Add(1) >= maxGone {
+		u.Conn.Abort()
+		return
+	}
+	u.watch.Reset(u.n.cfg.Heartbeat)
+}
+
+// Stale implements session.Upstream.
+func (u *upstream) Stale() bool {
+	now := u.n.group.Leadership().LeaderID
+	return now != "" && now != u.leader || u.Broken()
+}
