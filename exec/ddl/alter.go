@@ -78,6 +78,12 @@ func alterLock(cmds []*pg.Node) engine.RelLock {
 }
 
 func (b *builder) alter(cmd *pg.AlterTableCmd) error {
+	if b.rel.Kind == catalog.KindComposite {
+		switch cmd.Subtype {
+		case pg.AlterTableType_AT_AddColumn, pg.AlterTableType_AT_DropColumn, pg.AlterTableType_AT_AlterColumnType:
+			return b.alterAttribute(cmd)
+		}
+	}
 	if b.rel.Kind != catalog.KindTable {
 		switch cmd.Subtype {
 		case pg.AlterTableType_AT_ChangeOwner, pg.AlterTableType_AT_ColumnDefault, pg.AlterTableType_AT_SetRelOptions,
@@ -262,6 +268,9 @@ func (b *builder) alterAddColumn(cmd *pg.AlterTableCmd) error {
 		}
 	}
 	b.serials = nil
+	if err := b.rowTypeFree(col.HasDefault || col.Identity != 0); err != nil {
+		return err
+	}
 	rewrite := col.Identity != 0
 	if col.HasDefault {
 		value, constant, err := bind.ConstantDefault(b.s.PlanContext(), b.rel, col)
@@ -304,6 +313,9 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 			return nil
 		}
 		return noColumn(b.rel, cmd.Name)
+	}
+	if err := b.rowTypeFree(false); err != nil {
+		return err
 	}
 	cascade := cmd.Behavior == pg.DropBehavior_DROP_CASCADE
 	d := &dropper{run: b.run, cascade: cascade, gone: map[sqltypes.OID]bool{}}
@@ -430,6 +442,15 @@ func (b *builder) alterType(cmd *pg.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", v.Name, col.Name)
 		}
 	}
+	for _, g := range b.rel.Columns {
+		if g.Generated == 0 || g.Dropped || g.Num == col.Num {
+			continue
+		}
+		if e, err := bind.RelationExpr(b.s.PlanContext(), b.rel, g.Default); err == nil && slices.Contains(attrsOf(e), col.Num) {
+			return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used by a generated column").
+				WithDetail("Column %q is used by generated column %q.", col.Name, g.Name)
+		}
+	}
 	old := copyRelation(b.rel)
 	using := quoteIdent(col.Name)
 	if def.RawDefault != nil {
@@ -466,7 +487,75 @@ func (b *builder) alterType(cmd *pg.AlterTableCmd) error {
 		cp.Sequence.Type = t.OID
 		b.run.schema().PutRelation(cp)
 	}
-	return b.rewrite(old, map[int16]string{col.Num: "(" + using + ")::" + sqltypes.FormatType(t.OID, t.TypMod)})
+	keys, err := b.keysUsing(col)
+	if err != nil {
+		return err
+	}
+	if err := b.rowTypeFree(true); err != nil {
+		return err
+	}
+	if err := b.rewrite(old, map[int16]string{col.Num: "(" + using + ")::" + sqltypes.FormatType(t.OID, t.TypMod)}); err != nil {
+		return err
+	}
+	return b.checkAgain(col, keys)
+}
+
+// foreignKey is a foreign key between two tables.
+type foreignKey struct {
+	child, parent *catalog.Relation
+	fk            *catalog.ForeignKey
+}
+
+// keysUsing lists the foreign keys from and to a column that has a new type; 42804
+// when one can no longer be implemented.
+func (b *builder) keysUsing(col *catalog.Column) ([]foreignKey, error) {
+	var out []foreignKey
+	for _, fk := range b.rel.ForeignKeys {
+		if slices.Contains(fk.Attrs, col.Num) || fk.RefTable == b.rel.OID && slices.Contains(fk.RefAttrs, col.Num) {
+			parent := b.rel
+			if fk.RefTable != b.rel.OID {
+				parent = b.catalog().Relation(fk.RefTable)
+			}
+			out = append(out, foreignKey{b.rel, parent, fk})
+		}
+	}
+	for _, child := range b.referencing(b.rel.OID) {
+		for _, fk := range child.ForeignKeys {
+			if child.OID != b.rel.OID && fk.RefTable == b.rel.OID && slices.Contains(fk.RefAttrs, col.Num) {
+				out = append(out, foreignKey{child, b.rel, fk})
+			}
+		}
+	}
+	for _, k := range out {
+		if err := (&builder{run: b.run, rel: k.child}).comparable(k.fk, k.parent); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// checkAgain tests the constraints that use a column whose values have changed.
+func (b *builder) checkAgain(col *catalog.Column, keys []foreignKey) error {
+	// The rewritten rows become visible.
+	if err := b.txn.StartStatement(b.ctx); err != nil {
+		return err
+	}
+	for _, c := range b.rel.Checks {
+		if !c.NotValid && slices.Contains(c.Attrs, col.Num) {
+			if err := b.validateCheck(c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range keys {
+		if k.fk.NotValid {
+			continue
+		}
+		if err := (&builder{run: b.run, rel: k.child}).validateForeignKey(k.fk, k.parent); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *builder) dropConstraint(cmd *pg.AlterTableCmd) error {
