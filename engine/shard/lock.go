@@ -108,8 +108,12 @@ func (t *Txn) table(ctx context.Context, rel *catalog.Relation, mode engine.RelL
 	return tbl, nil
 }
 
-// ownDDL reports whether the descriptor is one this transaction made.
+// ownDDL reports whether the descriptor is one this transaction made, or will put
+// when it has filled the new storage.
 func (t *Txn) ownDDL(rel *catalog.Relation) bool {
+	if slices.Contains(t.made, rel.StorageID) {
+		return true
+	}
 	for i := range t.ddl {
 		if t.ddl[i].Kind == catalog.ObjRelation && t.ddl[i].OID == rel.OID || t.ddl[i].Kind == catalog.ObjType {
 			return true

@@ -342,6 +342,9 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 	}
 	for _, child := range append(b.referencing(b.rel.OID), b.rel) {
 		for _, fk := range child.ForeignKeys {
+			if child.OID == b.rel.OID && uses(fk.Attrs) {
+				continue // it goes with its own column
+			}
 			if fk.RefTable == b.rel.OID && uses(fk.RefAttrs) {
 				blockers = append(blockers, "constraint "+fk.Name+" on table "+b.visibleName(child)+" depends on "+what)
 				d.also = append(d.also, "constraint "+fk.Name+" on table "+b.visibleName(child))
@@ -536,10 +539,6 @@ func (b *builder) keysUsing(col *catalog.Column) ([]foreignKey, error) {
 
 // checkAgain tests the constraints that use a column whose values have changed.
 func (b *builder) checkAgain(col *catalog.Column, keys []foreignKey) error {
-	// The rewritten rows become visible.
-	if err := b.txn.StartStatement(b.ctx); err != nil {
-		return err
-	}
 	for _, c := range b.rel.Checks {
 		if !c.NotValid && slices.Contains(c.Attrs, col.Num) {
 			if err := b.validateCheck(c); err != nil {

@@ -253,7 +253,8 @@ func (b *builder) rewrite(old *catalog.Relation, exprs map[int16]string) error {
 	}
 	b.dropStorage(old)
 	b.put()
-	return nil
+	// What tests the new rows must see them.
+	return b.txn.StartStatement(b.ctx)
 }
 
 // uniqueOnBuild words a unique violation as index creation does.
