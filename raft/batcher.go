@@ -29,42 +29,42 @@ type result struct {
 }
 
 // batcher puts all proposals that wait into one entry. While an entry is in
-// flight the next one grows: no timer, and the entry size adapts to the load.
+// flight the next one grows, and when it lands the next may wait a little for
+// the proposers that were just answered: see gather.
 type batcher struct {
 	entryBytes int
 	queueBytes int
-	slots      chan struct{} // one token per entry in flight
+	inFlight   int
 	// apply hands an entry to raft.
 	apply func(data []byte) hraft.ApplyFuture
 	// leads reports whether proposals of term may be appended now.
 	leads func(term uint64) bool
 
-	mu     sync.Mutex
-	queue  []*proposal
-	bytes  int           // payload bytes in queue
-	room   chan struct{} // closed when bytes has shrunk
-	kick   chan struct{} // buffered 1
-	closed bool
-	stop   chan struct{}
-	gone   chan struct{}  // closed when raft has ended and cannot answer any more
-	loop   sync.WaitGroup // the run goroutine
-	flying sync.WaitGroup // entries in flight
+	mu      sync.Mutex
+	queue   []*proposal
+	bytes   int           // payload bytes in queue
+	room    chan struct{} // closed when bytes has shrunk; nil if nobody waits for it
+	flights int           // entries in flight, each with a goroutine in fly
+	gather  gather
+	timer   *time.Timer // ends a wait of gather
+	closed  bool
+	stop    chan struct{}
+	gone    chan struct{}  // closed when raft has ended and cannot answer any more
+	flying  sync.WaitGroup // entries in flight
 }
 
 func newBatcher(cfg GroupConfig, apply func([]byte) hraft.ApplyFuture, leads func(uint64) bool) *batcher {
 	b := &batcher{
 		entryBytes: cfg.EntryBytes,
 		queueBytes: cfg.QueueBytes,
-		slots:      make(chan struct{}, cfg.InFlight),
+		inFlight:   cfg.InFlight,
 		apply:      apply,
 		leads:      leads,
-		room:       make(chan struct{}),
-		kick:       make(chan struct{}, 1),
 		stop:       make(chan struct{}),
 		gone:       make(chan struct{}),
 	}
-	b.loop.Add(1)
-	go b.run()
+	b.timer = time.AfterFunc(time.Hour, b.waited)
+	b.timer.Stop()
 	return b
 }
 
@@ -109,12 +109,12 @@ func (b *batcher) enqueue(ctx context.Context, p *proposal) error {
 		if len(b.queue) == 0 || b.bytes+len(p.payload) <= b.queueBytes {
 			b.queue = append(b.queue, p)
 			b.bytes += len(p.payload)
+			b.launch()
 			b.mu.Unlock()
-			select {
-			case b.kick <- struct{}{}:
-			default:
-			}
 			return nil
+		}
+		if b.room == nil {
+			b.room = make(chan struct{})
 		}
 		room := b.room
 		b.mu.Unlock()
@@ -149,14 +149,41 @@ func (b *batcher) withdraw(p *proposal) bool {
 // shrunk notes n bytes fewer in the queue. mu is held.
 func (b *batcher) shrunk(n int) {
 	b.bytes -= n
-	close(b.room)
-	b.room = make(chan struct{})
+	if b.room != nil {
+		close(b.room)
+		b.room = nil
+	}
 }
 
-// take removes the next batch from the queue.
-func (b *batcher) take() []*proposal {
+// launch starts an entry if one is due. mu is held.
+func (b *batcher) launch() {
+	if len(b.queue) == 0 || b.flights >= b.inFlight || b.closed {
+		return
+	}
+	if b.gather.waiting {
+		if len(b.queue) < b.gather.want && b.bytes < b.entryBytes/2 {
+			return
+		}
+		b.timer.Stop()
+		b.gather.met(time.Now())
+	}
+	b.flights++
+	b.flying.Add(1)
+	go b.fly()
+}
+
+// waited ends a wait that was in vain.
+func (b *batcher) waited() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.gather.waiting {
+		b.gather.missed(len(b.queue))
+		b.launch()
+	}
+}
+
+// take removes the next batch from the queue. mu is held.
+func (b *batcher) take() []*proposal {
 	n, bytes := 0, 0
 	for n < len(b.queue) && (n == 0 || bytes+len(b.queue[n].payload) <= b.entryBytes) {
 		b.queue[n].taken = true
@@ -178,62 +205,50 @@ func (b *batcher) take() []*proposal {
 	return batch
 }
 
-func (b *batcher) run() {
-	defer b.loop.Done()
-	for {
-		select {
-		case <-b.kick:
-		case <-b.stop:
-			return
+// fly proposes entries until none is due.
+func (b *batcher) fly() {
+	defer b.flying.Done()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.queue) > 0 && !b.closed {
+		batch := b.take()
+		b.mu.Unlock()
+		begin := time.Now()
+		sent := b.flyOne(batch)
+		b.mu.Lock()
+		if !sent {
+			continue
 		}
-		for {
-			select {
-			case b.slots <- struct{}{}:
-			case <-b.stop:
-				return
-			}
-			if !b.fly() {
-				<-b.slots
-				break
-			}
+		now := time.Now()
+		if wait := b.gather.landed(len(batch), len(b.queue), now.Sub(begin), now); wait > 0 && b.bytes < b.entryBytes/2 {
+			b.timer.Reset(wait)
+			break
 		}
+		b.gather.waiting = false
 	}
+	b.flights--
 }
 
-// fly proposes the next entry; false if nothing waits. The slot is freed when
-// the entry's outcome is known.
-func (b *batcher) fly() bool {
-	var batch []*proposal
-	for len(batch) == 0 {
-		if batch = b.take(); batch == nil {
-			return false
-		}
-		n := 0
-		for _, p := range batch {
-			if b.leads(p.term) {
-				batch[n] = p
-				n++
-			} else {
-				p.done <- result{err: fmt.Errorf("%w: not the leader of term %d any more", commitlog.ErrNotAppended, p.term)}
-			}
-		}
-		batch = batch[:n]
-	}
-	size := 0
+// flyOne proposes a batch and answers it; false if nothing of it could be sent.
+func (b *batcher) flyOne(batch []*proposal) bool {
+	n, size := 0, 0
 	for _, p := range batch {
-		size += len(p.payload) + 20
+		if b.leads(p.term) {
+			batch[n] = p
+			n++
+			size += len(p.payload) + 20
+		} else {
+			p.done <- result{err: fmt.Errorf("%w: not the leader of term %d any more", commitlog.ErrNotAppended, p.term)}
+		}
+	}
+	if batch = batch[:n]; n == 0 {
+		return false
 	}
 	data := newBatchEntry(size)
 	for _, p := range batch {
 		data = appendProposal(data, p.term, p.payload)
 	}
-	future := b.apply(data)
-	b.flying.Add(1)
-	go func() {
-		defer b.flying.Done()
-		b.land(batch, future)
-		<-b.slots
-	}()
+	b.land(batch, b.apply(data))
 	return true
 }
 
@@ -290,9 +305,9 @@ func (b *batcher) shut(patience time.Duration) {
 		p.taken = true
 		p.done <- result{err: fmt.Errorf("%w: %w", commitlog.ErrNotAppended, errClosed)}
 	}
+	b.timer.Stop()
 	b.mu.Unlock()
 	close(b.stop)
-	b.loop.Wait()
 	landed := make(chan struct{})
 	go func() {
 		b.flying.Wait()
