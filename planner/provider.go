@@ -17,8 +17,11 @@ type VirtualRelation struct {
 	Node bool
 	// EqAttrs are attributes for which Rows uses an equality condition itself.
 	EqAttrs []int16
-	// RowsEstimate for the optimiser.
+	// RowsEstimate for the optimiser; Size, when set, knows it better (0: not yet).
 	RowsEstimate float64
+	Size         func() float64
+	// Distinct, when set, estimates the distinct values of an attribute (0: unknown).
+	Distinct func(attr int16) float64
 	Rows         func(ctx context.Context, q VirtualQuery) (sqltypes.RowSource, error)
 }
 

@@ -91,6 +91,9 @@ func (c *Catalog) Stats(rel OID) *TableStats { return c.stats.get(oidKey(rel)) }
 // DefaultACLs lists ALTER DEFAULT PRIVILEGES entries.
 func (c *Catalog) DefaultACLs() []*DefaultACL { return c.defaultACL }
 
+// SameRoles reports that both snapshots have the same roles, unchanged.
+func (c *Catalog) SameRoles(o *Catalog) bool { return c.roles.byOID.b == o.roles.byOID.b }
+
 // The All functions call f for every descriptor, in no particular order, until f returns false.
 func (c *Catalog) AllSchemas(f func(*Schema) bool)     { c.schemas.byOID.all(f) }
 func (c *Catalog) AllRelations(f func(*Relation) bool) { c.relations.byOID.all(f) }

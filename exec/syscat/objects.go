@@ -104,26 +104,28 @@ func attrdefOID(r *catalog.Relation, c *catalog.Column) sqltypes.OID {
 }
 
 func classRows(q *Query, emit Emit) error {
-	cat := q.Cat
-	for _, t := range q.set.order {
-		r := t.virtual.Rel
-		emitClass(q, emit, r, t.kind, len(t.indexes) > 0)
-		for _, ix := range t.indexes {
-			emitIndexClass(q, emit, r, ix)
+	q.system(func() {
+		for _, t := range q.set.order {
+			r := t.virtual.Rel
+			emitClass(q, emit, r, t.kind, len(t.indexes) > 0, false)
+			for _, ix := range t.indexes {
+				emitIndexClass(q, emit, r, ix)
+			}
 		}
-	}
-	for _, r := range relations(cat) {
-		emitClass(q, emit, r, byte(r.Kind), len(r.Indexes) > 0)
+	})
+	triggers := tablesWithTriggers(q.Cat)
+	q.each(func(r *catalog.Relation) bool { return triggers[r.OID] }, func(r *catalog.Relation) {
+		emitClass(q, emit, r, byte(r.Kind), len(r.Indexes) > 0, triggers[r.OID])
 		for _, ix := range r.Indexes {
 			emitIndexClass(q, emit, r, ix)
 		}
-	}
+	})
 	return nil
 }
 
 const pageSize = 8192 // relpages counts in PostgreSQL's pages
 
-func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex bool) {
+func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, triggers bool) {
 	tuples, pages := -1.0, 0
 	if st := q.Cat.Stats(r.OID); st != nil {
 		tuples, pages = st.Rows, int(math.Ceil(float64(st.Bytes)/pageSize))
@@ -151,7 +153,7 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex boo
 	}
 	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(0), oid(r.Owner), oid(am), oid(file),
 		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(hasIndex), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
-		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(hasTriggers(q.Cat, r)), yes(false), yes(false), yes(false),
+		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(false), yes(false), yes(false),
 		yes(r.Kind != catalog.KindMatView || r.Populated),
 		char(replica), yes(false), oid(0), sqltypes.Int(0), sqltypes.Int(0), aclArray(q.Cat, r.ACL), opts)
 }
@@ -165,22 +167,16 @@ func relationOptions(r *catalog.Relation) []string {
 	return append(slices.Clone(r.Options), check)
 }
 
-// hasTriggers: foreign keys are triggers in PostgreSQL's eyes.
-func hasTriggers(cat *catalog.Catalog, r *catalog.Relation) bool {
-	if len(r.ForeignKeys) > 0 {
-		return true
-	}
-	if r.Kind != catalog.KindTable {
-		return false
-	}
-	found := false
-	cat.AllRelations(func(o *catalog.Relation) bool {
-		for _, fk := range o.ForeignKeys {
-			found = found || fk.RefTable == r.OID
+// tablesWithTriggers: foreign keys are triggers in PostgreSQL's eyes, on both tables.
+func tablesWithTriggers(cat *catalog.Catalog) map[sqltypes.OID]bool {
+	out := map[sqltypes.OID]bool{}
+	cat.AllRelations(func(r *catalog.Relation) bool {
+		for _, fk := range r.ForeignKeys {
+			out[r.OID], out[fk.RefTable] = true, true
 		}
-		return !found
+		return true
 	})
-	return found
+	return out
 }
 
 func sharedRelation(o sqltypes.OID) bool {
@@ -212,10 +208,12 @@ func emitIndexClass(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index)
 }
 
 func attributeRows(q *Query, emit Emit) error {
-	for _, t := range q.set.order {
-		emitAttributes(q, emit, t.virtual.Rel, t.kind)
-	}
-	for _, r := range relations(q.Cat) {
+	q.system(func() {
+		for _, t := range q.set.order {
+			emitAttributes(q, emit, t.virtual.Rel, t.kind)
+		}
+	})
+	q.each(nil, func(r *catalog.Relation) {
 		emitAttributes(q, emit, r, byte(r.Kind))
 		for _, ix := range r.Indexes {
 			for i, c := range indexColumns(r, ix) {
@@ -223,7 +221,7 @@ func attributeRows(q *Query, emit Emit) error {
 				emitAttribute(q, emit, ix.OID, c)
 			}
 		}
-	}
+	})
 	return nil
 }
 
@@ -333,16 +331,18 @@ func physical(t *sqltypes.Type) (align, storage byte) {
 }
 
 func indexRows(q *Query, emit Emit) error {
-	for _, t := range q.set.order {
-		for _, ix := range t.indexes {
-			emitIndex(q, emit, t.virtual.Rel, ix)
+	q.system(func() {
+		for _, t := range q.set.order {
+			for _, ix := range t.indexes {
+				emitIndex(q, emit, t.virtual.Rel, ix)
+			}
 		}
-	}
-	for _, r := range relations(q.Cat) {
+	})
+	q.each(nil, func(r *catalog.Relation) {
 		for _, ix := range r.Indexes {
 			emitIndex(q, emit, r, ix)
 		}
-	}
+	})
 	return nil
 }
 
@@ -390,13 +390,13 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 }
 
 func descriptionRows(q *Query, emit Emit) error {
-	emitFixed("pg_description", emit)
+	q.system(func() { emitFixed("pg_description", emit) })
 	put := func(o, class sqltypes.OID, sub int, comment string) {
 		if comment != "" {
 			emit(oid(o), oid(class), num(sub), text(comment))
 		}
 	}
-	for _, r := range relations(q.Cat) {
+	q.each(nil, func(r *catalog.Relation) {
 		put(r.OID, classClass, 0, r.Comment)
 		for _, c := range r.Columns {
 			put(r.OID, classClass, int(c.Num), c.Comment)
@@ -410,7 +410,7 @@ func descriptionRows(q *Query, emit Emit) error {
 		for _, f := range r.ForeignKeys {
 			put(f.OID, classConstraint, 0, f.Comment)
 		}
-	}
+	})
 	q.Cat.AllSchemas(func(s *catalog.Schema) bool {
 		if builtin := s.OID == catalog.SchemaPgCatalog || s.OID == catalog.SchemaPgToast || s.OID == catalog.SchemaPublic; !builtin {
 			put(s.OID, classNamespace, 0, s.Comment)
@@ -471,7 +471,7 @@ func dependRows(q *Query, emit Emit) error {
 	dep := func(class, obj sqltypes.OID, sub int, refClass, ref sqltypes.OID, refSub int, kind byte) {
 		emit(oid(class), oid(obj), num(sub), oid(refClass), oid(ref), num(refSub), char(kind))
 	}
-	for _, r := range relations(q.Cat) {
+	q.each(nil, func(r *catalog.Relation) {
 		dep(classClass, r.OID, 0, classNamespace, r.Schema, 0, 'n')
 		if r.RowType != 0 {
 			dep(classType, r.RowType, 0, classClass, r.OID, 0, 'i')
@@ -516,6 +516,6 @@ func dependRows(q *Query, emit Emit) error {
 				dep(classRewrite, r.OID, 0, classClass, on, 0, 'n')
 			}
 		}
-	}
+	})
 	return nil
 }

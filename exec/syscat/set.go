@@ -18,6 +18,7 @@ type Query struct {
 	Cat *catalog.Catalog
 	set *Set
 	rel *table
+	out *builder
 }
 
 // Emit takes one row: values of the columns that the table was declared with, in
@@ -39,23 +40,8 @@ type table struct {
 	static bool
 
 	mu    sync.Mutex
-	cache *cached // guarded by mu
-}
-
-// cached holds a static table's rows of one catalogue snapshot. Its fields are
-// filled under table.mu and immutable afterwards, except indexes.
-type cached struct {
-	cat  *catalog.Catalog
-	rows [][]sqltypes.Datum
-	// shown rows come first; the rest belong to schema ostraka (own.go).
-	shown int
-	// index by attribute: value → row numbers; guarded by table.mu
-	index map[int16]map[indexKey][]int32
-}
-
-type indexKey struct {
-	i int64
-	s string
+	cache map[sqltypes.OID]*cached // by database; guarded by mu
+	last  *cached                  // the newest of any database, for estimates; guarded by mu
 }
 
 // Set is all system relations; it implements planner.Relations. Registration
@@ -93,9 +79,6 @@ func (s *Set) add(t *table) {
 	t.virtual.Rows = func(ctx context.Context, vq planner.VirtualQuery) (sqltypes.RowSource, error) {
 		return t.read(&Query{VirtualQuery: vq, Ctx: ctx, Cat: vq.View.Catalog(), set: s, rel: t})
 	}
-	for _, c := range t.virtual.Rel.Columns {
-		t.virtual.EqAttrs = append(t.virtual.EqAttrs, c.Num)
-	}
 	s.byName[t.schema+"."+t.virtual.Rel.Name] = t
 	s.byOID[t.virtual.Rel.OID] = t
 	s.order = append(s.order, t)
@@ -117,6 +100,10 @@ func (s *Set) define(name string, cols []string, rows Rows, static bool) {
 		panic("syscat: no relation " + name)
 	}
 	t.rows, t.static, t.cols = rows, static, nil
+	t.virtual.EqAttrs, t.virtual.Size, t.virtual.Distinct = nil, nil, nil
+	if static {
+		t.virtual.EqAttrs, t.virtual.Size, t.virtual.Distinct = t.lookupAttrs(), t.size, t.distinct
+	}
 	for _, c := range cols {
 		i := slices.IndexFunc(t.virtual.Rel.Columns, func(x *catalog.Column) bool { return x.Name == c })
 		if i < 0 {
@@ -156,114 +143,4 @@ func (s *Set) AllVirtual(f func(*planner.VirtualRelation) bool) {
 			return
 		}
 	}
-}
-
-// read answers a query.
-func (t *table) read(q *Query) (sqltypes.RowSource, error) {
-	if !t.static {
-		rows, err := t.build(q)
-		return &rowList{rows: rows}, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.cache == nil || t.cache.cat != q.Cat {
-		rows, err := t.build(q)
-		if err != nil {
-			return nil, err
-		}
-		rows, shown := t.partition(q, rows)
-		t.cache = &cached{cat: q.Cat, rows: rows, shown: shown, index: map[int16]map[indexKey][]int32{}}
-	}
-	all := t.cache.shown == len(t.cache.rows) || listsOwn(q)
-	if attr, key, ok := t.lookup(q); ok {
-		pick := t.cache.find(attr, key)
-		if !all {
-			n, _ := slices.BinarySearch(pick, int32(t.cache.shown))
-			pick = pick[:n]
-		}
-		return &rowList{rows: t.cache.rows, pick: pick, picked: true}, nil
-	}
-	if !all {
-		return &rowList{rows: t.cache.rows[:t.cache.shown]}, nil
-	}
-	return &rowList{rows: t.cache.rows}, nil
-}
-
-// lookup chooses the equality condition to use: the first column of the table that has one.
-func (t *table) lookup(q *Query) (int16, indexKey, bool) {
-	best := int16(0)
-	for attr := range q.Eq {
-		typ := t.virtual.Rel.Columns[attr-1].Type.OID
-		ty := sqltypes.TypeByOID(typ)
-		if ty == nil || ty.Kind != sqltypes.KInt && ty.Kind != sqltypes.KBytes {
-			continue
-		}
-		if best == 0 || attr < best {
-			best = attr
-		}
-	}
-	if best == 0 || q.Eq[best].Null {
-		return 0, indexKey{}, false
-	}
-	return best, indexKey{q.Eq[best].I, q.Eq[best].S}, true
-}
-
-func (c *cached) find(attr int16, key indexKey) []int32 {
-	m := c.index[attr]
-	if m == nil {
-		m = make(map[indexKey][]int32, len(c.rows))
-		for i, row := range c.rows {
-			if d := row[attr-1]; !d.Null {
-				k := indexKey{d.I, d.S}
-				m[k] = append(m[k], int32(i))
-			}
-		}
-		c.index[attr] = m
-	}
-	return m[key]
-}
-
-// build makes all rows.
-func (t *table) build(q *Query) ([][]sqltypes.Datum, error) {
-	n := len(t.virtual.Rel.Columns)
-	var out [][]sqltypes.Datum
-	var arena []sqltypes.Datum
-	err := t.rows(q, func(vals ...sqltypes.Datum) {
-		if len(arena) < n {
-			arena = make([]sqltypes.Datum, 64*n)
-		}
-		row := arena[:n:n]
-		arena = arena[n:]
-		for i := range row {
-			row[i] = sqltypes.Null
-		}
-		for i, v := range vals {
-			row[t.cols[i]] = v
-		}
-		out = append(out, row)
-	})
-	return out, err
-}
-
-// rowList is a RowSource over rows in memory.
-type rowList struct {
-	rows   [][]sqltypes.Datum
-	pick   []int32
-	picked bool
-	next   int
-}
-
-func (l *rowList) Next() ([]sqltypes.Datum, bool, error) {
-	if l.picked {
-		if l.next >= len(l.pick) {
-			return nil, false, nil
-		}
-		l.next++
-		return l.rows[l.pick[l.next-1]], true, nil
-	}
-	if l.next >= len(l.rows) {
-		return nil, false, nil
-	}
-	l.next++
-	return l.rows[l.next-1], true, nil
 }

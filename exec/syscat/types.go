@@ -69,7 +69,7 @@ func procNamed(name string) sqltypes.Datum {
 }
 
 func typeRows(q *Query, emit Emit) error {
-	emitFixed("pg_type", emit)
+	q.system(func() { emitFixed("pg_type", emit) })
 	for _, t := range userTypes(q.Cat) {
 		if t.OID < catalog.FirstUserOID {
 			continue // a domain of information_schema, listed above

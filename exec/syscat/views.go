@@ -12,7 +12,8 @@ import (
 var viewsSQL string
 
 // registerViews makes views of the relations that views.sql defines: a line
-// "-- schema.name", then the SELECT, up to the next such line.
+// "-- schema.name", then the SELECT, up to the next such line. {typmod} in one is the modifier of
+// column a of type t, or of the domain that t is.
 func registerViews(s *Set) {
 	name, body := "", ""
 	flush := func() {
@@ -24,6 +25,7 @@ func registerViews(s *Set) {
 			panic("syscat: views.sql: no relation " + name)
 		}
 		t.virtual.Rel.Kind = catalog.KindView
+		body = strings.ReplaceAll(body, "{typmod}", "CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END")
 		t.virtual.Rel.ViewDef = typedView(t, strings.TrimSuffix(strings.TrimSpace(body), ";"))
 	}
 	for line := range strings.Lines(viewsSQL) {

@@ -98,14 +98,14 @@ SELECT current_database()::name AS table_catalog, n.nspname AS table_schema, c.r
        CASE WHEN a.attnotnull OR t.typtype = 'd' AND t.typnotnull THEN 'NO' ELSE 'YES' END::varchar AS is_nullable,
        CASE WHEN bt.typelem <> 0 AND bt.typlen = -1 THEN 'ARRAY' WHEN bt.typnamespace = 11 THEN format_type(bt.oid, NULL)
             ELSE 'USER-DEFINED' END::varchar AS data_type,
-       CASE WHEN bt.oid IN (1042, 1043) AND m.mod <> -1 THEN m.mod - 4 WHEN bt.oid IN (1560, 1562) AND m.mod <> -1 THEN m.mod END::int4 AS character_maximum_length,
-       CASE WHEN bt.oid IN (25, 1042, 1043) THEN CASE WHEN m.mod = -1 OR bt.oid = 25 THEN 1073741824 ELSE (m.mod - 4) * 4 END END::int4 AS character_octet_length,
+       CASE WHEN bt.oid IN (1042, 1043) AND {typmod} <> -1 THEN {typmod} - 4 WHEN bt.oid IN (1560, 1562) AND {typmod} <> -1 THEN {typmod} END::int4 AS character_maximum_length,
+       CASE WHEN bt.oid IN (25, 1042, 1043) THEN CASE WHEN {typmod} = -1 OR bt.oid = 25 THEN 1073741824 ELSE ({typmod} - 4) * 4 END END::int4 AS character_octet_length,
        CASE bt.oid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24 WHEN 701 THEN 53
-            WHEN 1700 THEN CASE WHEN m.mod = -1 THEN NULL ELSE ((m.mod - 4) >> 16) & 65535 END END::int4 AS numeric_precision,
+            WHEN 1700 THEN CASE WHEN {typmod} = -1 THEN NULL ELSE (({typmod} - 4) >> 16) & 65535 END END::int4 AS numeric_precision,
        CASE WHEN bt.oid IN (20, 21, 23, 700, 701) THEN 2 WHEN bt.oid = 1700 THEN 10 END::int4 AS numeric_precision_radix,
-       CASE WHEN bt.oid IN (20, 21, 23) THEN 0 WHEN bt.oid = 1700 AND m.mod <> -1 THEN (m.mod - 4) & 2047 END::int4 AS numeric_scale,
-       CASE WHEN bt.oid = 1082 THEN 0 WHEN bt.oid IN (1083, 1114, 1184, 1266) THEN CASE WHEN m.mod < 0 THEN 6 ELSE m.mod END
-            WHEN bt.oid = 1186 THEN CASE WHEN m.mod < 0 OR m.mod & 65535 = 65535 THEN 6 ELSE m.mod & 65535 END END::int4 AS datetime_precision,
+       CASE WHEN bt.oid IN (20, 21, 23) THEN 0 WHEN bt.oid = 1700 AND {typmod} <> -1 THEN ({typmod} - 4) & 2047 END::int4 AS numeric_scale,
+       CASE WHEN bt.oid = 1082 THEN 0 WHEN bt.oid IN (1083, 1114, 1184, 1266) THEN CASE WHEN {typmod} < 0 THEN 6 ELSE {typmod} END
+            WHEN bt.oid = 1186 THEN CASE WHEN {typmod} < 0 OR {typmod} & 65535 = 65535 THEN 6 ELSE {typmod} & 65535 END END::int4 AS datetime_precision,
        NULL::varchar AS interval_type, NULL::int4 AS interval_precision,
        NULL::name AS character_set_catalog, NULL::name AS character_set_schema, NULL::name AS character_set_name,
        CASE WHEN co.collname IS NOT NULL THEN current_database() END::name AS collation_catalog, nco.nspname AS collation_schema, co.collname AS collation_name,
@@ -129,7 +129,6 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace
 JOIN pg_catalog.pg_type bt ON bt.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
 JOIN pg_catalog.pg_namespace nbt ON nbt.oid = bt.typnamespace
-CROSS JOIN LATERAL (SELECT CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS mod) m
 LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation AND co.collname <> 'default'
 LEFT JOIN pg_catalog.pg_namespace nco ON nco.oid = co.collnamespace
 LEFT JOIN pg_catalog.pg_depend dep ON dep.refclassid = 1259 AND dep.refobjid = c.oid AND dep.refobjsubid = a.attnum AND dep.deptype = 'i' AND dep.classid = 1259

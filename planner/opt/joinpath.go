@@ -375,6 +375,13 @@ func (lv *level) joinPaths(j *rel, a, b *rel, kind planner.JoinKind, own, above 
 				}
 			}
 		}
+		if b.base >= 0 && lv.rte(b.base).Kind == planner.RTEVirtual && !b.empty && p.unique == nil {
+			for _, q := range lv.virtualLookups(b.base, a.rels) {
+				if q.req.in(allowed.union(a.rels)) {
+					lv.nestLoop(j, p, q, kind, own, above, false)
+				}
+			}
+		}
 	}
 }
 

@@ -39,10 +39,7 @@ func (lv *level) sizeRels() {
 				r.tuples = math.Max(1, r.tuples*f)
 			}
 		case planner.RTEVirtual:
-			r.tuples = defaultRows
-			if t.Virtual != nil && t.Virtual.RowsEstimate > 0 {
-				r.tuples = t.Virtual.RowsEstimate
-			}
+			r.tuples = virtualTuples(t.Virtual)
 		case planner.RTEFunction:
 			r.tuples = lv.functionRows(t)
 		case planner.RTEValues:
@@ -200,6 +197,7 @@ func (lv *level) leafPaths(i int) {
 	}
 	if t.Kind == planner.RTEVirtual {
 		p.total += 1
+		lv.virtualRestrict(i, p)
 	}
 	p.leaf = func(need map[varKey]bool) built { return lv.simpleLeaf(i, need) }
 	r.addPath(p)

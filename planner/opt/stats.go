@@ -114,8 +114,10 @@ func (lv *level) statOf(e expr.Expr) varStat {
 			vs.unique, vs.known, vs.distinct = true, true, vs.tuples
 		}
 	case planner.RTEVirtual:
-		if rte.Virtual != nil && len(rte.Virtual.EqAttrs) > 0 && rte.Virtual.EqAttrs[0] == rte.Attrs[v.Col] {
-			vs.distinct, vs.known = vs.tuples, true
+		if rte.Virtual != nil && rte.Virtual.Distinct != nil {
+			if n := rte.Virtual.Distinct(rte.Attrs[v.Col]); n > 0 {
+				vs.distinct, vs.known = math.Min(n, vs.tuples), true
+			}
 		}
 	case planner.RTESubquery:
 		if len(r.uniqueKey) == 1 && r.uniqueKey[0] == v.Col {
