@@ -22,7 +22,7 @@ type VirtualRelation struct {
 	Size         func() float64
 	// Distinct, when set, estimates the distinct values of an attribute (0: unknown).
 	Distinct func(attr int16) float64
-	Rows         func(ctx context.Context, q VirtualQuery) (sqltypes.RowSource, error)
+	Rows     func(ctx context.Context, q VirtualQuery) (sqltypes.RowSource, error)
 }
 
 // VirtualQuery is what a provider is asked.
