@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ostraka/engine/storage"
 	"ostraka/raft/transport"
 )
 
@@ -20,6 +21,8 @@ type Config struct {
 
 	NodeID   string // decimal number; "1" by default
 	RaftAddr string // host:port of the Raft port; loopback and a free port by default
+	// RaftAdvertise is the replication address that other nodes use for this one; RaftAddr by default.
+	RaftAdvertise string
 	// PeerAddr is the PostgreSQL address that other nodes use for this one; Listen by default.
 	PeerAddr string
 	// Join lists replication addresses (RaftAddr) of members of the cluster to join; empty: a
@@ -56,6 +59,19 @@ type Config struct {
 	FaultInjection bool
 	// faults is a matrix shared by nodes of one process (tests).
 	faults *transport.Faults
+
+	// FS is the file system of the databases, Now the wall clock of sessions and of
+	// what nodes sign for each other; nil: the machine's. No options, for simulations.
+	FS  storage.FS
+	Now func() time.Time
+}
+
+// now reads the node's wall clock.
+func (c *Config) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
 }
 
 // DefaultConfig is a single node on loopback.
@@ -86,6 +102,7 @@ func (c *Config) Options() []Option {
 		{"http", "address of /health, /ready and /metrics; empty turns it off", &c.HTTP},
 		{"node-id", "this node's number in the cluster", &c.NodeID},
 		{"raft-addr", "address of the port that nodes replicate over", &c.RaftAddr},
+		{"raft-advertise", "replication address that other nodes use for this one (default: --raft-addr)", &c.RaftAdvertise},
 		{"peer-addr", "PostgreSQL address that other nodes use for this one (default: --listen)", &c.PeerAddr},
 		{"join", "replication addresses (--raft-addr) of members of the cluster to join", &c.Join},
 		{"no-init", "leave a node without data inert until raft_init() or until it is added", &c.NoInit},

@@ -65,7 +65,7 @@ func (f forwarder) dial(ctx context.Context, leader string, id session.Identity)
 		return nil, err
 	}
 	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID,
-		Secret: secret, Now: time.Now(), Dial: f.n.dialer(leader)})
+		Secret: secret, Now: f.n.cfg.now(), Dial: f.n.dialer(leader)})
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}

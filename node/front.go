@@ -50,7 +50,7 @@ func startFront(n *Node) (*front, error) {
 	}
 	f.server, err = pgfront.NewServer(pgfront.Config{Deps: deps, TLS: tlsConf, Policy: policy, Logger: n.log, MaxConnections: n.cfg.MaxConnections,
 		Peer: func(c auth.Client, params map[string]string) bool {
-			return peer.Verify(secret, c.User, c.Database, params, time.Now())
+			return peer.Verify(secret, c.User, c.Database, params, n.cfg.now())
 		}})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

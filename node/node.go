@@ -90,7 +90,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 
 func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
-	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
+	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
 		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal})
 	return err
 }
@@ -111,7 +111,7 @@ func (n *Node) openRaft(ctx context.Context) error {
 	if n.faults = n.cfg.faults; n.faults == nil && n.cfg.FaultInjection {
 		n.faults = transport.NewFaults(uint64(time.Now().UnixNano()))
 	}
-	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), ListenAddr: n.cfg.RaftAddr, Secret: secret,
+	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: secret,
 		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"time"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
@@ -31,7 +30,7 @@ func sessionDeps(n *Node, reg *session.Registry) session.Deps {
 	ex := executor{rt: rt}
 	return session.Deps{
 		Engine: n.shard, Planner: newStatements(n.shard), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
-		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: time.Now, NodeName: n.cfg.NodeID, Node: n,
+		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n,
 		Limits: session.Limits{TempDir: n.tempDir()},
 		Cache:  cache.New(planCacheEntries), Optimize: optimize,
 	}
