@@ -16,6 +16,7 @@ import (
 // import each other.
 var rooms = [][]string{
 	{"cmd"},
+	{"torture"},
 	{"node"},
 	{"pgfront"},
 	{"shardrouter"},
@@ -35,7 +36,7 @@ var owners = []struct {
 	reason  string
 }{
 	{"github.com/hashicorp/raft", []string{"raft"}, "the commit log hides which consensus library it uses"},
-	{"github.com/cockroachdb/pebble/v2", []string{"engine/storage", "engine/shard", "raft", "tsdb", "objectlog"}, "storage formats are known in one place each"},
+	{"github.com/cockroachdb/pebble/v2", []string{"engine/storage", "engine/shard", "raft", "tsdb", "objectlog", "torture/disk"}, "storage formats are known in one place each"},
 	{"github.com/jeroenrinzema/psql-wire", []string{"pgfront"}, "only the front end knows the listener"},
 	{"github.com/jackc/pgx/v5/pgproto3", []string{"pgfront", "peer"}, "only the front end and peers know protocol messages"},
 	{"github.com/pganalyze/pg_query_go/v5", []string{"planner", "exec/ddl", "pgfront", "node"}, "syntax trees end where execution begins"},

@@ -152,8 +152,15 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 		}
 	}
 	ref, found, err := o.x.txn.LookupNewest(o.x.ctx, o.w.rel, c.Index, key, mode, old)
-	if err != nil || !found {
+	if err != nil {
 		return false, err
+	}
+	if o.x.txn.Options().Isolation != engine.ReadCommitted && c.Ref.Seq == 0 {
+		// The snapshot has the version that was in the way: locking that one fails
+		// with 40001 when it was changed or deleted while this waited for the lock.
+		ref = c.Ref
+	} else if !found {
+		return false, nil
 	}
 	outcome, err := o.w.lock(&ref, mode, nil)
 	if err != nil || outcome != engine.Locked {
