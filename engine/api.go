@@ -100,6 +100,8 @@ type ScanSpec struct {
 	Cols []int16
 	// Refs: the scanner also returns RowRefs.
 	Refs bool
+	// Own: writes that the running statement itself has made are seen too.
+	Own bool
 	// RowHint: about how many rows the caller will take (0: all); small values
 	// avoid read-ahead.
 	RowHint int
@@ -182,6 +184,9 @@ const (
 type WriteTarget struct {
 	Rel  *catalog.Relation
 	Eval func(ix *catalog.Index, row []sqltypes.Datum) (key []sqltypes.Datum, belongs bool, err error)
+	// EvalMany computes, when it is not nil, all keys of a row in an index that has
+	// any number of them (multikey): distinct, and the same for equal rows.
+	EvalMany func(ix *catalog.Index, row []sqltypes.Datum) (keys [][]sqltypes.Datum, err error)
 }
 
 // Conflict tells which unique index a row to insert collided with.

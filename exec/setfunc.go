@@ -46,6 +46,7 @@ func (x *Execution) newSetCall(c *expr.Call, width int) (*setCall, error) {
 
 // start evaluates the arguments over a row and begins.
 func (s *setCall) start(row []sqltypes.Datum) error {
+	s.end()
 	s.src, s.one, s.ended = nil, nil, false
 	if s.whole != nil {
 		d, err := s.whole.Row(row, &s.x.params, s.x.env)
@@ -75,6 +76,14 @@ func (s *setCall) start(row []sqltypes.Datum) error {
 	src, err := s.call.Proc.Set(&s.inv, s.buf)
 	s.src = src
 	return err
+}
+
+// end lets a source that holds something (a snapshot, say) free it.
+func (s *setCall) end() {
+	if c, ok := s.src.(interface{ Close() }); ok {
+		c.Close()
+	}
+	s.src = nil
 }
 
 // next returns the next row, false at the end.
@@ -131,7 +140,11 @@ func (o *functionScanOp) open() error {
 	}
 	return nil
 }
-func (o *functionScanOp) close() {}
+func (o *functionScanOp) close() {
+	for _, c := range o.calls {
+		c.end()
+	}
+}
 
 func (o *functionScanOp) next() (*batch, error) {
 	for !o.done {
@@ -224,7 +237,15 @@ func (x *Execution) buildProjectSet(p *planner.ProjectSet) (built, error) {
 }
 
 func (o *projectSetOp) open() error { o.cur, o.running = nil, false; return o.in.open() }
-func (o *projectSetOp) close()      { o.in.close() }
+
+func (o *projectSetOp) close() {
+	for _, s := range o.sets {
+		if s != nil {
+			s.end()
+		}
+	}
+	o.in.close()
+}
 
 func (o *projectSetOp) next() (*batch, error) {
 	o.out.reset()

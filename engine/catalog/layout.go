@@ -73,7 +73,7 @@ func WithLayouts(rel, prev *Relation, typ func(OID) *sqltypes.Type) (*Relation, 
 	if prev != nil && prev.StorageID == rel.StorageID {
 		r.Layouts = prev.Layouts
 	}
-	if len(r.Columns) == 0 || (r.Kind != KindTable && r.Kind != KindMatView) {
+	if len(r.Columns) == 0 || (r.Kind != KindTable && r.Kind != KindMatView && r.Kind != KindCollection) {
 		return &r, nil
 	}
 	var l Layout

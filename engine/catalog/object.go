@@ -18,6 +18,9 @@ const (
 	KindMatView   RelKind = 'm'
 	KindComposite RelKind = 'c'
 	KindVirtual   RelKind = 'V' // served by a provider: pg_catalog, information_schema, ostraka.*
+	// KindCollection is a collection of documents: columns key and doc, reached
+	// through the doc functions only.
+	KindCollection RelKind = 'D'
 )
 
 // Relation is a table, view, sequence, materialised view or composite type.

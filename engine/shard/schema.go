@@ -120,27 +120,25 @@ func (w schemaWriter) BuildIndex(ctx context.Context, wt *engine.WriteTarget, ix
 	v.open()
 	defer v.Close()
 	return t.eachRow(ctx, v, tbl, func(key string, row []sqltypes.Datum) error {
-		k, err := keyOf(wt, x, row, nil)
-		if err != nil || !k.belongs {
-			return err
-		}
-		ek, ev := tbl.AppendEntry(x, nil, nil, k.vals, []byte(key))
-		if err := x.CheckKey(ek); err != nil {
-			return err
-		}
-		dup := false
-		switch {
-		case x.Exclusive(k.vals):
-			_, dup = t.writes.Get(string(ek))
-		case x.Checked(k.vals):
-			lo := x.AppendKey(nil, k.vals)
-			dup = t.writes.Cursor(string(lo), string(storage.PrefixEnd(bytes.Clone(lo))), false).Valid()
-		}
-		if dup {
-			return t.keyError(tbl, x, "could not create unique index %q", "Key (%s)=(%s) is duplicated.", k.vals)
-		}
-		t.put(string(ek), ev)
-		return t.room(ctx)
+		return eachKey(wt, x, row, nil, func(vals []sqltypes.Datum) error {
+			ek, ev := tbl.AppendEntry(x, nil, nil, vals, []byte(key))
+			if err := x.CheckKey(ek); err != nil {
+				return err
+			}
+			dup := false
+			switch {
+			case x.Exclusive(vals):
+				_, dup = t.writes.Get(string(ek))
+			case x.Checked(vals):
+				lo := x.AppendKey(nil, vals)
+				dup = t.writes.Cursor(string(lo), string(storage.PrefixEnd(bytes.Clone(lo))), false).Valid()
+			}
+			if dup {
+				return t.keyError(tbl, x, "could not create unique index %q", "Key (%s)=(%s) is duplicated.", vals)
+			}
+			t.put(string(ek), ev)
+			return t.room(ctx)
+		})
 	})
 }
 

@@ -251,6 +251,9 @@ func (t *Txn) Scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, e
 		return nil, err
 	}
 	t.see()
+	if spec.Own {
+		t.buf = &t.writes
+	}
 	return t.view.Scan(ctx, spec)
 }
 

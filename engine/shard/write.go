@@ -67,6 +67,22 @@ type entryKey struct {
 	belongs bool
 }
 
+// eachKey calls f for every key that a row has in a secondary index.
+func eachKey(wt *engine.WriteTarget, x *storage.Index, row []sqltypes.Datum, scratch []sqltypes.Datum, f func(vals []sqltypes.Datum) error) error {
+	if wt.EvalMany != nil && !x.Plain() {
+		keys, err := wt.EvalMany(x.Ix, row)
+		for i := 0; i < len(keys) && err == nil; i++ {
+			err = f(keys[i])
+		}
+		return err
+	}
+	k, err := keyOf(wt, x, row, scratch)
+	if err != nil || !k.belongs {
+		return err
+	}
+	return f(k.vals)
+}
+
 // keyOf evaluates the key of a secondary index for a row.
 func keyOf(wt *engine.WriteTarget, x *storage.Index, row []sqltypes.Datum, scratch []sqltypes.Datum) (entryKey, error) {
 	if x.Plain() {
@@ -121,14 +137,9 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 	}
 	var scratch [8]sqltypes.Datum
 	for _, x := range tbl.Indexes {
-		k, err := keyOf(wt, x, row, scratch[:])
+		err := eachKey(wt, x, row, scratch[:], func(vals []sqltypes.Datum) error { return t.putEntry(tbl, x, vals, ref.Key) })
 		if err != nil {
 			return ref, nil, err
-		}
-		if k.belongs {
-			if err := t.putEntry(tbl, x, k.vals, ref.Key); err != nil {
-				return ref, nil, err
-			}
 		}
 	}
 	ref.Seq = t.put(ref.Key, tbl.AppendRow(nil, ref.Xid, row))
@@ -148,14 +159,13 @@ func (t *Txn) claimKeys(ctx context.Context, wt *engine.WriteTarget, tbl *storag
 		if !x.Ix.Unique || isArbiter(arbiters, x.Ix) != areArbiters {
 			continue
 		}
-		k, err := keyOf(wt, x, row, scratch[:])
-		if err != nil {
-			return nil, err
-		}
-		if !k.belongs || !x.Exclusive(k.vals) {
-			continue
-		}
-		c, err := t.claim(ctx, tbl, x, string(x.AppendKey(nil, k.vals)), k.vals, arbiters)
+		var c *engine.Conflict
+		err := eachKey(wt, x, row, scratch[:], func(vals []sqltypes.Datum) (err error) {
+			if c == nil && x.Exclusive(vals) {
+				c, err = t.claim(ctx, tbl, x, string(x.AppendKey(nil, vals)), vals, arbiters)
+			}
+			return err
+		})
 		if c != nil || err != nil {
 			return c, err
 		}
@@ -385,6 +395,12 @@ func (t *Txn) updateEntries(ctx context.Context, wt *engine.WriteTarget, tbl *st
 		if oldKey == newKey && x.Plain() && x.SameKey(old, row) {
 			continue
 		}
+		if wt.EvalMany != nil && !x.Plain() {
+			if err := t.updateMany(ctx, wt, tbl, x, oldKey, newKey, old, row); err != nil {
+				return err
+			}
+			continue
+		}
 		from, err := keyOf(wt, x, old, nil)
 		if err != nil {
 			return err
@@ -434,6 +450,58 @@ func (t *Txn) updateEntries(ctx context.Context, wt *engine.WriteTarget, tbl *st
 	return nil
 }
 
+// updateMany changes the entries of a row in an index with any number of keys.
+func (t *Txn) updateMany(ctx context.Context, wt *engine.WriteTarget, tbl *storage.Table, x *storage.Index, oldKey, newKey string, old, row []sqltypes.Datum) error {
+	before := map[string]bool{} // entries' keys; true: to stay
+	var gone [][]sqltypes.Datum
+	err := eachKey(wt, x, old, nil, func(vals []sqltypes.Datum) error {
+		before[string(x.AppendKey(nil, vals))] = false
+		gone = append(gone, vals)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var added [][]sqltypes.Datum
+	err = eachKey(wt, x, row, nil, func(vals []sqltypes.Datum) error {
+		key := string(x.AppendKey(nil, vals))
+		if _, had := before[key]; had {
+			before[key] = true
+			if oldKey == newKey {
+				return nil
+			}
+		} else if x.Exclusive(vals) {
+			if _, err := t.claim(ctx, tbl, x, key, vals, nil); err != nil {
+				return err
+			}
+		}
+		added = append(added, vals)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, vals := range gone {
+		key := string(x.AppendKey(nil, vals))
+		if before[key] && oldKey == newKey {
+			continue
+		}
+		if !before[key] && x.Exclusive(vals) {
+			if err := t.lockKey(ctx, key, engine.LockUpdate); err != nil {
+				return err
+			}
+		}
+		entry, _ := tbl.AppendEntry(x, nil, nil, vals, []byte(oldKey))
+		t.put(string(entry), nil)
+	}
+	for _, vals := range added {
+		if err := t.putEntry(tbl, x, vals, newKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Delete implements engine.Txn.
 func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.RowRef, old []sqltypes.Datum) error {
 	tbl, err := t.table(ctx, wt.Rel, engine.RowExclusive)
@@ -448,20 +516,19 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 	}
 	var scratch [8]sqltypes.Datum
 	for _, x := range tbl.Indexes {
-		k, err := keyOf(wt, x, old, scratch[:])
+		err := eachKey(wt, x, old, scratch[:], func(vals []sqltypes.Datum) error {
+			key, _ := tbl.AppendEntry(x, nil, nil, vals, []byte(ref.Key))
+			if (x.Exclusive(vals) || x.Checked(vals)) && !t.alone(wt.Rel) {
+				if err := t.lockKey(ctx, string(x.AppendKey(nil, vals)), engine.LockUpdate); err != nil {
+					return err
+				}
+			}
+			t.put(string(key), nil)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		if !k.belongs {
-			continue
-		}
-		key, _ := tbl.AppendEntry(x, nil, nil, k.vals, []byte(ref.Key))
-		if (x.Exclusive(k.vals) || x.Checked(k.vals)) && !t.alone(wt.Rel) {
-			if err := t.lockKey(ctx, string(x.AppendKey(nil, k.vals)), engine.LockUpdate); err != nil {
-				return err
-			}
-		}
-		t.put(string(key), nil)
 	}
 	t.put(ref.Key, nil)
 	return t.failed

@@ -42,3 +42,8 @@ func appendKeyJSONMember(dst []byte, j sqltypes.JSON) []byte {
 	}
 	return dst
 }
+
+// AppendKeyNumeric and AppendKeyText are the encodings of a number and of text
+// for keys that others compose: self-delimiting, ordered as the values.
+func AppendKeyNumeric(dst []byte, d sqltypes.Datum) []byte { return appendKeyNumeric(dst, d) }
+func AppendKeyText(dst []byte, s string) []byte            { return appendKeyBytes(dst, s) }

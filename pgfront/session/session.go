@@ -34,6 +34,8 @@ type Client struct {
 
 // Session is one session; see the package comment.
 type Session struct {
+	// reading is the view of the statement that runs without a transaction.
+	reading engine.View
 	deps   *Deps
 	client Client
 	pid    int32

@@ -130,7 +130,13 @@ func (s *Session) statement(class planner.Class) (run Run, release func(), err e
 			return run, nil, err
 		}
 		run.View = v
-		return run, v.Close, nil
+		s.reading = v
+		return run, func() {
+			if s.reading == v {
+				s.reading = nil
+			}
+			v.Close()
+		}, nil
 	}
 	if class == planner.ClassWrite {
 		if err := s.spoolOpenPortals(); err != nil {

@@ -1,0 +1,90 @@
+package docstore
+
+import (
+	"context"
+
+	"ostraka/engine"
+	"ostraka/expr"
+	"ostraka/sqltypes"
+)
+
+// scan streams the documents of an access path that match a filter.
+type scan struct {
+	sc     engine.Scanner
+	filter *Filter
+	accept func(JSON) bool
+	batch  expr.Batch
+	refs   bool
+	n, at  int
+	seen   map[string]struct{} // of multikey indexes: keys that came already
+	bytes  int
+}
+
+// scanner opens a scan of the state; a command that writes sees its own writes.
+func (r *runner) scanner(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, error) {
+	spec.Own = r.own
+	return r.st.View.Scan(ctx, spec)
+}
+
+// open starts reading. hint is about how many documents will be taken (0: all).
+func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint int) (*scan, error) {
+	spec := engine.ScanSpec{Rel: a.coll.Rel, Spans: a.spans, Reverse: a.reverse, Cols: []int16{attrDoc}, Refs: refs, RowHint: hint}
+	if a.index != nil {
+		spec.Index = a.index.Ix
+	}
+	s := &scan{filter: f, accept: r.accept, refs: refs}
+	if a.several {
+		spec.Cols = []int16{attrDoc, attrKey}
+		s.seen = map[string]struct{}{}
+	}
+	var err error
+	s.sc, err = r.scanner(ctx, spec)
+	return s, err
+}
+
+// next is the next document that matches, with its reference if asked for.
+func (s *scan) next() (doc JSON, ref engine.RowRef, ok bool, err error) {
+	for {
+		if s.at >= s.n {
+			if s.n, err = s.sc.Next(&s.batch); err != nil || s.n == 0 {
+				return JSON{}, ref, false, err
+			}
+			s.at = 0
+		}
+		col := s.batch.Cols[0].Str
+		for s.at < s.n {
+			i := s.at
+			s.at++
+			doc = sqltypes.JSONOf(sqltypes.Text(col[i]))
+			ok, err := s.filter.Match(doc)
+			if err != nil {
+				return JSON{}, ref, false, err
+			}
+			if !ok || s.accept != nil && !s.accept(doc) {
+				continue
+			}
+			if s.seen != nil {
+				k := s.batch.Cols[1].Str[i]
+				if _, dup := s.seen[k]; dup {
+					continue
+				}
+				if s.bytes += len(k) + 32; s.bytes > maxMemory {
+					return JSON{}, ref, false, errMemory("scan")
+				}
+				s.seen[k] = struct{}{}
+			}
+			if s.refs {
+				ref = s.sc.Refs()[i]
+			}
+			return doc, ref, true, nil
+		}
+	}
+}
+
+// Next and Close make a scan a Cursor.
+func (s *scan) Next() (JSON, bool, error) {
+	doc, _, ok, err := s.next()
+	return doc, ok, err
+}
+
+func (s *scan) Close() { s.sc.Close() }
