@@ -36,7 +36,9 @@ func (s *Session) ReadView() (engine.View, func(), error) {
 func (s *Session) InBlock() bool { return s.inBlock() }
 
 // Now is the statement's time.
-func (s *Session) Now() time.Time { return pgEpoch.Add(time.Duration(s.env.StatementTime) * time.Microsecond) }
+func (s *Session) Now() time.Time {
+	return pgEpoch.Add(time.Duration(s.env.StatementTime) * time.Microsecond)
+}
 
 // RoleOID is the current role.
 func (s *Session) RoleOID() sqltypes.OID { return s.role.OID }

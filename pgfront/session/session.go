@@ -36,10 +36,10 @@ type Client struct {
 type Session struct {
 	// reading is the view of the statement that runs without a transaction.
 	reading engine.View
-	deps   *Deps
-	client Client
-	pid    int32
-	secret int32
+	deps    *Deps
+	client  Client
+	pid     int32
+	secret  int32
 
 	in  *wire.Reader
 	out *wire.Out
