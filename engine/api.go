@@ -212,6 +212,11 @@ type Txn interface {
 	// XidIfAssigned returns 0 before that.
 	XidIfAssigned() uint64
 
+	// SetToken gives the transaction a name, at most MaxToken bytes, under which its
+	// outcome can be asked for. With once, it cannot commit if another one has
+	// committed under the name (23505).
+	SetToken(token string, once bool)
+
 	// StartStatement begins a statement: READ COMMITTED takes a new snapshot.
 	// Writes of earlier statements become visible to it.
 	StartStatement(ctx context.Context) error
@@ -273,6 +278,25 @@ type Txn interface {
 	Rollback()
 }
 
+// MaxToken bounds the name of a transaction, bytes.
+const MaxToken = 128
+
+// TxnStatus is the outcome of a transaction.
+type TxnStatus uint8
+
+const (
+	// TxnUnknown: too old, or from before outcomes were recorded; a name under which
+	// nothing has committed.
+	TxnUnknown TxnStatus = iota
+	TxnInProgress
+	TxnCommitted
+	TxnAborted
+)
+
+func (s TxnStatus) String() string {
+	return [...]string{"unknown", "in progress", "committed", "aborted"}[s]
+}
+
 // SavepointID is a mark in a transaction's write buffer.
 type SavepointID int
 
@@ -327,6 +351,12 @@ type Engine interface {
 	// on any node, more than max before the call.
 	WaitFresh(ctx context.Context, max time.Duration) error
 	Log() commitlog.Log
+
+	// TransactionStatus tells what became of a transaction, TokenStatus of the one with
+	// a name. Only the leader can (ErrNotLeader otherwise), and only while a majority
+	// confirms that it leads: the answer then is final unless it is TxnInProgress.
+	TransactionStatus(ctx context.Context, xid uint64) (TxnStatus, error)
+	TokenStatus(ctx context.Context, token string) (xid uint64, st TxnStatus, err error)
 
 	// Listen registers a receiver for NOTIFY; it must not block.
 	Listen(db sqltypes.OID, recv func(n Notification)) (cancel func())

@@ -23,13 +23,19 @@ type function struct {
 	args  []sqltypes.OID
 	names []string
 	admin bool
-	call  func(ctx context.Context, n *Node, args []sqltypes.Datum) (any, error)
+	// leader: the call runs on the leader, whichever node is asked.
+	leader bool
+	// ret is the type of the result, 0: jsonb, made from what call returns.
+	ret sqltypes.OID
+	// session is call for functions that answer a value themselves.
+	session func(s *session.Session, args []sqltypes.Datum) (sqltypes.Datum, error)
+	call    func(ctx context.Context, n *Node, args []sqltypes.Datum) (any, error)
 }
 
 // functions are registered in this order from the first OID of the range on;
 // new ones are appended, so that OIDs are stable.
 var functions = []function{
-	{"raft_init", nil, nil, true, func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
+	{name: "raft_init", admin: true, call: func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
 		if err := n.initCluster(ctx); err != nil {
 			if errors.Is(err, raft.ErrBootstrapped) {
 				return nil, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "the cluster is initialised already")
@@ -38,16 +44,16 @@ var functions = []function{
 		}
 		return map[string]any{"status": "initialised", "leader": n.cfg.NodeID}, nil
 	}},
-	{"raft_add_learner", []sqltypes.OID{sqltypes.OIDInt8, sqltypes.OIDText}, []string{"node_id", "addr"}, true,
-		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+	{name: "raft_add_learner", args: []sqltypes.OID{sqltypes.OIDInt8, sqltypes.OIDText}, names: []string{"node_id", "addr"}, admin: true,
+		call: func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			return n.addLearner(ctx, strconv.FormatInt(a[0].I, 10), a[1].S)
 		}},
-	{"raft_add_learner", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDText}, []string{"node_id", "addr"}, true,
-		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+	{name: "raft_add_learner", args: []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDText}, names: []string{"node_id", "addr"}, admin: true,
+		call: func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			return n.addLearner(ctx, a[0].S, a[1].S)
 		}},
-	{"raft_change_membership", []sqltypes.OID{sqltypes.OIDInt8Array}, []string{"members"}, true,
-		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+	{name: "raft_change_membership", args: []sqltypes.OID{sqltypes.OIDInt8Array}, names: []string{"members"}, admin: true,
+		call: func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			var ids []string
 			for _, d := range sqltypes.OpenArray(a[0]).Elements() {
 				if d.Null {
@@ -57,8 +63,8 @@ var functions = []function{
 			}
 			return n.changeMembership(ctx, ids)
 		}},
-	{"raft_change_membership", []sqltypes.OID{sqltypes.OIDTextArray}, []string{"members"}, true,
-		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+	{name: "raft_change_membership", args: []sqltypes.OID{sqltypes.OIDTextArray}, names: []string{"members"}, admin: true,
+		call: func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			var ids []string
 			for _, d := range sqltypes.OpenArray(a[0]).Elements() {
 				if d.Null {
@@ -68,23 +74,34 @@ var functions = []function{
 			}
 			return n.changeMembership(ctx, ids)
 		}},
-	{"raft_metrics", nil, nil, false, func(_ context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
+	{name: "raft_metrics", call: func(_ context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
 		return n.group.Metrics(), nil
 	}},
-	{"raft_transfer_leadership", []sqltypes.OID{sqltypes.OIDText}, []string{"node_id"}, true,
-		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+	{name: "raft_transfer_leadership", args: []sqltypes.OID{sqltypes.OIDText}, names: []string{"node_id"}, admin: true,
+		call: func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			if err := n.group.TransferLeadership(ctx, a[0].S); err != nil {
 				return nil, clusterError(err)
 			}
 			return map[string]any{"leader": n.group.Leadership().LeaderID}, nil
+		}},
+	{name: "ostraka_transaction_status", args: []sqltypes.OID{sqltypes.OIDText}, names: []string{"transaction_id"}, leader: true, ret: sqltypes.OIDText,
+		session: func(s *session.Session, a []sqltypes.Datum) (sqltypes.Datum, error) {
+			st, known, err := s.TransactionStatus(a[0].S)
+			if err != nil || !known {
+				return sqltypes.Null, err
+			}
+			return sqltypes.Text(st.String()), nil
 		}},
 }
 
 func init() {
 	for i, f := range functions {
 		p := &sqltypes.Proc{OID: sqltypes.FirstOstrakaProc + sqltypes.OID(i), Name: f.name, Namespace: catalog.SchemaPgCatalog, Kind: 'f',
-			Strict: true, Volatility: sqltypes.Volatile, ArgTypes: f.args, ArgNames: f.names, RetType: sqltypes.OIDJsonb,
-			Src: "ostraka_" + f.name, Cost: 1, Node: true}
+			Strict: true, Volatility: sqltypes.Volatile, ArgTypes: f.args, ArgNames: f.names, RetType: f.ret,
+			Src: "ostraka_" + f.name, Cost: 1, Node: !f.leader, Writes: f.leader}
+		if f.ret == 0 {
+			p.RetType = sqltypes.OIDJsonb
+		}
 		p.Fn = func(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) { return f.run(c, args) }
 		sqltypes.RegisterProc(p)
 	}
@@ -102,6 +119,9 @@ func (f function) run(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, 
 				WithHint("Only superusers and members of the role %q may call it.", adminRole)
 		}
 		n.log.Info("audit: cluster function", "function", f.name, "user", s.SessionUser(), "role", s.CurrentUser())
+	}
+	if f.session != nil {
+		return f.session(s, args)
 	}
 	out, err := f.call(c.Env.Ctx, n, args)
 	if err != nil {

@@ -3,8 +3,10 @@ package peer
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +46,8 @@ type Conn struct {
 	body     []byte
 	max      int
 	pos      commitlog.Position
+	name     string // random
+	cycles   uint64 // ReadyForQuery received
 	state    string
 	cancelFn func(context.Context) error
 	cancels  sync.WaitGroup
@@ -73,9 +77,15 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 	if o.Dial != nil {
 		cfg.DialFunc = o.Dial
 	}
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, err
+	}
+	name := hex.EncodeToString(random[:])
 	cfg.RuntimeParams = map[string]string{
 		"application_name": o.App,
 		ParamNode:          o.Node, ParamTime: at, ParamToken: token(o.Secret, o.Node, o.User, o.Database, at),
+		ParamSession: name,
 	}
 	pc, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
@@ -85,7 +95,7 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: o.MaxMessage}
+	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: o.MaxMessage, name: name}
 	if c.max <= 0 {
 		c.max = 1 << 30
 	}
@@ -173,8 +183,11 @@ func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 	if _, err := io.ReadFull(c.r, c.body); err != nil {
 		return 0, nil, err
 	}
-	if head[0] == 'S' {
+	switch head[0] {
+	case 'S':
 		c.note(c.body)
+	case 'Z':
+		c.cycles++
 	}
 	return head[0], c.body, nil
 }
@@ -195,6 +208,16 @@ func (c *Conn) note(body []byte) {
 
 // Position is the newest position the other node reported.
 func (c *Conn) Position() commitlog.Position { return c.pos }
+
+// Transaction names what is executed now, up to the next ReadyForQuery: both ends
+// count those, so the other node records the same name with the commit, and its
+// outcome can be asked for when the connection is lost.
+func (c *Conn) Transaction() string { return TransactionName(c.name, c.cycles) }
+
+// TransactionName is what Conn.Transaction answers.
+func TransactionName(session string, cycles uint64) string {
+	return session + "." + strconv.FormatUint(cycles, 10)
+}
 
 // State is what the other session reported to have that only it has.
 func (c *Conn) State() string { return c.state }

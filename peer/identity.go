@@ -16,6 +16,8 @@ const (
 	ParamNode  = "ostraka.peer_node"
 	ParamTime  = "ostraka.peer_time"
 	ParamToken = "ostraka.peer_token"
+	// ParamSession is a random name of the connection, see Conn.Transaction.
+	ParamSession = "ostraka.peer_session"
 )
 
 // tokenLife bounds the age of a token; clocks of nodes may differ by that much.

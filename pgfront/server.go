@@ -243,7 +243,10 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	}
 	who := auth.Client{User: user, Database: database, Remote: conn.RemoteAddr(), TLS: state}
 	method := s.cfg.Policy(who)
-	peer := s.cfg.Peer != nil && s.cfg.Peer(who, params)
+	peer, peerSession := s.cfg.Peer != nil && s.cfg.Peer(who, params), ""
+	if peer {
+		peerSession = params["ostraka.peer_session"]
+	}
 	for name := range params {
 		if strings.HasPrefix(strings.ToLower(name), "ostraka.peer_") {
 			delete(params, name)
@@ -279,7 +282,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	if err := s.connectionLimits(role, db); err != nil {
 		return err
 	}
-	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), TLS: state != nil, Params: params, Peer: peer}
+	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), TLS: state != nil, Params: params, Peer: peer, PeerSession: peerSession}
 	return nil
 }
 

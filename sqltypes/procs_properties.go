@@ -30,6 +30,7 @@ var writingProcs = map[string]struct{}{
 	"pg_advisory_unlock_shared_int4":        {},
 	"pg_advisory_unlock_all":                {},
 	"pg_current_xact_id":                    {},
+	"pg_xact_status":                        {}, // only the leader knows
 }
 
 // nodeProcs are the functions, by key, whose result belongs to the node that

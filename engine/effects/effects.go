@@ -34,6 +34,7 @@ const (
 	OpUseStaged                 // N: that many chunks of the entry's xid are part of the entry, in order, here
 	OpDropStaged                // N: xid whose chunks are dropped, 0 all
 	OpPutPart                   // Key, Value: a piece of a value too large for one chunk; the next OpPut of Key ends it
+	OpToken                     // Key: a client's name for the entry's transaction
 )
 
 // ErrMalformed says that bytes are not an entry.
@@ -151,6 +152,12 @@ func (w *Writer) PutPart(key string, part []byte) {
 	w.bytes(part)
 }
 
+// Token names the transaction.
+func (w *Writer) Token(token string) {
+	w.b = append(w.b, byte(OpToken))
+	w.str(token)
+}
+
 // Operation is one decoded operation; its slices alias the entry.
 type Operation struct {
 	Op         Op
@@ -195,7 +202,7 @@ func (r *Reader) Next(o *Operation) (ok bool, err error) {
 	switch o.Op {
 	case OpPut, OpPutPart, OpDeleteRange, OpDescriptor:
 		ok = r.bytes(&o.Key) && r.bytes(&o.Value)
-	case OpDelete:
+	case OpDelete, OpToken:
 		ok = r.bytes(&o.Key)
 	case OpCounter:
 		if ok = len(r.b) > 0; ok {

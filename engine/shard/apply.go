@@ -19,6 +19,7 @@ import (
 type applier struct {
 	counters  map[storage.Counter]uint64
 	sequences map[uint64]storage.SequenceState // a cache of those seen
+	outcomes  map[uint64][]byte                // a cache of blocks of outcomes
 	// unresolved transactions: their commit was proposed with unknown outcome.
 	mu         sync.Mutex
 	unresolved map[uint64]func() // by xid; guarded by mu
@@ -29,7 +30,8 @@ const maxSequenceCache = 1 << 16
 func (a *applier) load(db *storage.DB) error {
 	a.counters = map[storage.Counter]uint64{}
 	a.sequences = map[uint64]storage.SequenceState{}
-	for _, c := range []storage.Counter{storage.CounterXid, storage.CounterOID, storage.CounterStorage} {
+	a.outcomes = map[uint64][]byte{}
+	for _, c := range []storage.Counter{storage.CounterXid, storage.CounterOID, storage.CounterStorage, storage.CounterOutcome} {
 		val, closer, found, err := db.Get(storage.CounterKey(c))
 		if err != nil {
 			return err
@@ -57,6 +59,10 @@ type batch struct {
 	// ones it drops (0: all).
 	staged  map[string][]byte
 	dropped map[uint64]bool
+	// blocks of outcomes that the batch changes; staging: the entry stages a chunk; token names its transaction.
+	blocks  map[uint64][]byte
+	staging bool
+	token   []byte
 	// A value that comes in parts.
 	partKey, part []byte
 }
@@ -69,6 +75,9 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 	}
 	if len(s.apply.sequences) > maxSequenceCache {
 		clear(s.apply.sequences)
+	}
+	if len(s.apply.outcomes) > maxOutcomeCache {
+		clear(s.apply.outcomes)
 	}
 	b := &batch{a: &s.apply, st: st, b: st.db.NewBatch(false)}
 	defer func() { _ = b.b.Close() }()
@@ -93,6 +102,9 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 		Config: st.applied.Config, ConfigIndex: st.applied.ConfigIndex}}
 	if config != nil {
 		next.applied.Config, next.applied.ConfigIndex = config, last.Index
+	}
+	if err := b.writeOutcomes(); err != nil {
+		return nil, err
 	}
 	key, val := storage.AppendApplied(nil, &next.applied)
 	if err := b.b.Set(key, val, nil); err != nil {
@@ -132,9 +144,6 @@ func (b *batch) entry(payload []byte) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.Xid != 0 {
-		b.xids = append(b.xids, r.Xid)
-	}
 	// Guards stand first; a refused entry has no effect at all.
 	guards := r
 	var o effects.Operation
@@ -150,7 +159,15 @@ func (b *batch) entry(payload []byte) (ok bool, err error) {
 			return false, err
 		}
 	}
-	return true, b.ops(r.Xid, &r, false)
+	b.staging, b.token = false, nil
+	if err := b.ops(r.Xid, &r, false); err != nil {
+		return false, err
+	}
+	if r.Xid == 0 || b.staging {
+		return true, nil
+	}
+	b.xids = append(b.xids, r.Xid)
+	return true, b.committed(r.Xid, b.token)
 }
 
 func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
@@ -190,10 +207,13 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 		case effects.OpNotify:
 			b.notes = append(b.notes, engine.Notification{Database: o.DB, Channel: string(o.Key), Payload: string(o.Value), PID: o.PID})
 		case effects.OpGuard:
+		case effects.OpToken:
+			b.token = o.Key
 		case effects.OpStage:
 			if chunk || o.N > 1<<32-1 {
 				return effects.ErrMalformed
 			}
+			b.staging = true
 			err = b.stage(storage.StagedKey(xid, uint32(o.N)), o.Value)
 		case effects.OpUseStaged:
 			if chunk {

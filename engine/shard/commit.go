@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"sort"
 
 	"ostraka/engine/commitlog"
@@ -16,7 +17,7 @@ var emptyBuffer = new(txn.Buffer)
 
 // hasEffects reports whether there is anything to commit.
 func (t *Txn) hasEffects() bool {
-	return t.writes.Len() > 0 || len(t.ddl) > 0 || len(t.dropped) > 0 || len(t.notes) > 0 || len(t.seqs) > 0
+	return t.writes.Len() > 0 || len(t.ddl) > 0 || len(t.dropped) > 0 || len(t.notes) > 0 || len(t.seqs) > 0 || t.told
 }
 
 // Commit implements engine.Txn.
@@ -53,7 +54,7 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 	if err := t.writable(); err != nil {
 		return pos, err
 	}
-	if _, err := t.Xid(ctx); err != nil {
+	if _, err := t.assignXid(ctx); err != nil {
 		return pos, err
 	}
 	payload, err := t.encode(ctx)
@@ -85,6 +86,12 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 	}
 	if ambiguous(err) {
 		t.keepLocks()
+		return commitlog.Position{}, errUnknownOutcome(err, t.xid.Load())
+	}
+	if name := t.token.Load(); name != nil && t.once && errors.Is(err, commitlog.ErrRefused) {
+		if xid, terr := t.s.tokenXid(*name); terr == nil && xid != 0 {
+			return commitlog.Position{}, errTokenUsed(*name, xid)
+		}
 	}
 	return commitlog.Position{}, proposeError(ctx, err)
 }
@@ -93,10 +100,16 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 // in the log, or the term ends and takes the lock table with it.
 func (t *Txn) keepLocks() {
 	t.end()
-	t.s.apply.await(t.xid.Load(), func() {
+	xid := t.xid.Load()
+	t.s.apply.await(xid, func() {
 		t.noteMoves()
 		t.term.locks.ReleaseTo(&t.owner, 0)
+		t.term.active.remove(xid)
 	})
+	// It may have been applied before anybody waited for it.
+	if yes, err := t.s.hasCommitted(xid); err == nil && yes {
+		t.s.apply.resolve([]uint64{xid})
+	}
 }
 
 // noteMoves tells waiters where rows went whose keys the transaction changed.
@@ -166,6 +179,7 @@ func (t *Txn) encode(ctx context.Context) ([]byte, error) {
 		return payload, err
 	}
 	w := effects.NewWriter(make([]byte, 0, size+64), t.xid.Load())
+	t.encodeToken(w)
 	t.eachEffect(descs, func(n int) *effects.Writer { return w })
 	t.encodeDrops(w)
 	if t.stream != nil {
@@ -264,6 +278,18 @@ func (t *Txn) skipper() func(key string) bool {
 	return func(key string) bool { return dropped[key[:dataPrefixLen(key)]] }
 }
 
+// encodeToken names the transaction; it comes first, being a guard.
+func (t *Txn) encodeToken(w *effects.Writer) {
+	name := t.token.Load()
+	if name == nil {
+		return
+	}
+	if t.once {
+		w.GuardAbsent(storage.TokenKey([]byte(*name)))
+	}
+	w.Token(*name)
+}
+
 func (t *Txn) encodeDrops(w *effects.Writer) {
 	for _, id := range t.dropped {
 		lo, hi := storage.DataRange(id)
@@ -307,6 +333,7 @@ func (t *Txn) encodeStaged(ctx context.Context, descs [][]byte) (payload []byte,
 		return nil, err
 	}
 	w := effects.NewWriter(nil, xid)
+	t.encodeToken(w)
 	w.UseStaged(chunk)
 	t.encodeDrops(w)
 	return w.Bytes(), nil

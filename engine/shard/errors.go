@@ -80,6 +80,18 @@ func proposeError(ctx context.Context, err error) error {
 	return pgerror.Wrap(err, pgerror.TRStatementCompletionUnknown, "the outcome of the transaction is not known")
 }
 
+// errUnknownOutcome names the transaction to ask about.
+func errUnknownOutcome(err error, xid uint64) error {
+	return pgerror.Wrap(err, pgerror.TRStatementCompletionUnknown, "the outcome of the transaction is not known").
+		WithDetail("The commit of transaction %d was sent to the log and was not confirmed.", xid).
+		WithHint("SELECT pg_xact_status('%d') tells the outcome once a majority of the nodes is up.", xid)
+}
+
+func errTokenUsed(token string, xid uint64) error {
+	return pgerror.New(pgerror.UniqueViolation, "a transaction with ostraka.transaction_id %q has committed already", token).
+		WithDetail("It was transaction %d. Nothing of this one was done.", xid)
+}
+
 // ambiguous reports whether the entry may have been, or may yet be, applied.
 func ambiguous(err error) bool {
 	return !errors.Is(err, commitlog.ErrNotAppended) && !errors.Is(err, commitlog.ErrRefused) && !errors.Is(err, commitlog.ErrTooLarge)

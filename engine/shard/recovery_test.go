@@ -430,11 +430,20 @@ func TestAmbiguous(t *testing.T) {
 	s.clogMu.Unlock()
 	if _, err := tx.Commit(context.Background()); pgerror.CodeOf(err) != pgerror.TRStatementCompletionUnknown {
 		t.Fatal(err)
+	} else if ask := fmt.Sprintf("pg_xact_status('%d')", tx.XidIfAssigned()); !strings.Contains(err.(*pgerror.Error).Hint, ask) {
+		t.Errorf("hint %q", err.(*pgerror.Error).Hint)
 	}
 	s.clogMu.Lock()
 	s.clog = l
 	s.clogMu.Unlock()
 	l.SetFault(nil)
+	status := func(want engine.TxnStatus) {
+		t.Helper()
+		if st, err := s.TransactionStatus(context.Background(), tx.XidIfAssigned()); err != nil || st != want {
+			t.Errorf("status %v, want %v, %v", st, want, err)
+		}
+	}
+	status(engine.TxnInProgress)
 	done := make(chan error)
 	go func() {
 		other := begin(t, s)
@@ -454,6 +463,7 @@ func TestAmbiguous(t *testing.T) {
 	if got := value(t, s, r, 0); got != 11 {
 		t.Fatal(got)
 	}
+	status(engine.TxnCommitted)
 }
 
 type ambiguousLog struct{ *memlog.Log }

@@ -39,6 +39,7 @@ type term struct {
 	rows  sync.Map             // storage id → *atomic.Uint64, the last hidden row id
 
 	advisory advisoryOwners
+	active   activeTxns
 }
 
 // leadershipLoop starts and ends terms as the log's leadership changes.

@@ -23,6 +23,11 @@ type Txn struct {
 	term  *term // nil: Local
 	owner txn.Owner
 	xid   atomic.Uint64
+	// told: the id was asked for, so it has an outcome even if there are no effects.
+	told bool
+	// token is the client's name for the transaction, nil: none; once: nothing else may have committed under it.
+	token atomic.Pointer[string]
+	once  bool
 
 	writes txn.Buffer
 	// stmt is what the statement sees of writes: the buffer as it was when the
@@ -128,7 +133,20 @@ func (t *Txn) Options() engine.TxnOptions { return t.opts }
 
 func (t *Txn) XidIfAssigned() uint64 { return t.xid.Load() }
 
+// SetToken implements engine.Txn.
+func (t *Txn) SetToken(token string, once bool) {
+	t.token.Store(&token)
+	t.once = once
+}
+
+// Xid implements engine.Txn.
 func (t *Txn) Xid(ctx context.Context) (uint64, error) {
+	x, err := t.assignXid(ctx)
+	t.told = err == nil && !t.opts.ReadOnly
+	return x, err
+}
+
+func (t *Txn) assignXid(ctx context.Context) (uint64, error) {
 	if x := t.xid.Load(); x != 0 {
 		return x, nil
 	}
@@ -144,6 +162,7 @@ func (t *Txn) Xid(ctx context.Context) (uint64, error) {
 	}
 	t.xid.Store(x)
 	t.owner.Xid.Store(x)
+	t.term.active.add(t, x)
 	return x, nil
 }
 
@@ -389,6 +408,7 @@ func (t *Txn) Rollback() {
 func (t *Txn) finish() {
 	t.end()
 	if t.term != nil {
+		t.term.active.remove(t.xid.Load())
 		t.term.locks.ReleaseTo(&t.owner, 0)
 	}
 }

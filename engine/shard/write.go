@@ -52,7 +52,7 @@ func (t *Txn) room(ctx context.Context) error {
 	if t.writes.Bytes() > t.s.opts.MaxTxnBytes {
 		return errTooLarge(t.s.opts.MaxTxnBytes)
 	}
-	if _, err := t.Xid(ctx); err != nil {
+	if _, err := t.assignXid(ctx); err != nil {
 		return err
 	}
 	if t.stream != nil {
@@ -105,7 +105,7 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 	if err := t.room(ctx); err != nil {
 		return ref, nil, err
 	}
-	if ref.Xid, err = t.Xid(ctx); err != nil {
+	if ref.Xid, err = t.assignXid(ctx); err != nil {
 		return ref, nil, err
 	}
 	mark := t.owner.Mark()
@@ -351,7 +351,7 @@ func (t *Txn) Update(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 	if err := t.room(ctx); err != nil {
 		return ref, err
 	}
-	xid, err := t.Xid(ctx)
+	xid, err := t.assignXid(ctx)
 	if err != nil {
 		return ref, err
 	}
@@ -511,7 +511,7 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 	if err := t.room(ctx); err != nil {
 		return err
 	}
-	if _, err := t.Xid(ctx); err != nil {
+	if _, err := t.assignXid(ctx); err != nil {
 		return err
 	}
 	var scratch [8]sqltypes.Datum

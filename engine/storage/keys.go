@@ -19,6 +19,9 @@ const (
 	sysFormat     = 'f' // format version of the database
 	sysMax        = 'm' // + counter: a number that only grows
 	sysSequence   = 's' // + storage id: state of a sequence
+	sysOutcome    = 't' // + block number: which transaction ids of the block have committed
+	sysToken      = 'u' // + a client's name for its transaction: the id under which it committed
+	sysTokenAge   = 'v' // + transaction id: that name
 )
 
 // Counter names a replicated number that only grows.
@@ -30,6 +33,8 @@ const (
 	// CounterOID and CounterStorage are the highest ones in use.
 	CounterOID     Counter = 'o'
 	CounterStorage Counter = 's'
+	// CounterOutcome is the first transaction id whose outcome was recorded.
+	CounterOutcome Counter = 't'
 )
 
 var (
@@ -48,6 +53,19 @@ func DescriptorKey(key []byte) []byte {
 // SequenceKey is where the state of the sequence with that storage id is kept.
 func SequenceKey(storageID uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{tagSystem, sysSequence}, storageID)
+}
+
+// OutcomeKey is where the outcomes of a block of transaction ids are kept.
+func OutcomeKey(block uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{tagSystem, sysOutcome}, block)
+}
+
+// TokenKey is where the transaction id is kept that committed under a client's name.
+func TokenKey(token []byte) []byte { return append([]byte{tagSystem, sysToken}, token...) }
+
+// TokenAgeKey finds names by transaction id.
+func TokenAgeKey(xid uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{tagSystem, sysTokenAge}, xid)
 }
 
 // StagedKey is the place of one chunk of a large transaction.

@@ -195,6 +195,9 @@ type Upstream interface {
 	// Position is the newest position that the other node reported for this
 	// session's writes: the session reads its own writes after waiting for it.
 	Position() commitlog.Position
+	// Transaction names what the other node executes now, as that node will record it
+	// with the commit (see engine.Txn.SetToken).
+	Transaction() string
 	// State is what only the other session has: letters of stateTemp and its like.
 	State() string
 	// Stale reports, without waiting, that the connection is broken or that its

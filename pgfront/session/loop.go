@@ -202,6 +202,7 @@ func (s *Session) ready() {
 	}
 	s.setState(status)
 	s.reportPosition()
+	s.cycles.Add(1)
 	s.out.ReadyForQuery(status)
 }
 

@@ -260,7 +260,7 @@ func (s *Session) closeUpstream() {
 
 // lostUpstream turns a broken upstream connection into what the client must know.
 func (s *Session) lostUpstream(err error) error {
-	inBlock, pinned := s.tx.remote, s.pinned()
+	inBlock, pinned, name := s.tx.remote, s.pinned(), s.upstreamTransaction()
 	s.closeUpstream()
 	s.tx.remote = false
 	if pinned {
@@ -270,7 +270,7 @@ func (s *Session) lostUpstream(err error) error {
 		s.tx.dead = pgerror.Wrap(err, pgerror.TRSerializationFailure, "the node that executed the transaction was lost").WithHint("The transaction might succeed if retried.")
 		return s.tx.dead
 	}
-	return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "the node that executed the statement was lost; its outcome is unknown")
+	return errLostOutcome(err, name)
 }
 
 // pinned reports that the upstream session cannot be replaced by another one.

@@ -30,6 +30,8 @@ type Client struct {
 	Params map[string]string
 	// Peer: the other end is a node of the cluster that asserts a client's role.
 	Peer bool
+	// PeerSession is the other node's name for the connection.
+	PeerSession string
 }
 
 // Session is one session; see the package comment.
@@ -64,6 +66,7 @@ type Session struct {
 	cached   cachedPlans
 	up       *upstream // open session on the leader, nil
 	ownWrite ownPosition
+	cycles   atomic.Uint64 // ReadyForQuery sent after the greeting
 	seqs     sequenceState
 	skip     bool // discard until Sync
 	inQuery  bool // a simple Query message is being handled
@@ -95,6 +98,7 @@ type mirrored struct {
 	maxStaleness                                   time.Duration
 	minPosition                                    commitlog.Position
 	positionTimeout                                time.Duration
+	transactionID                                  string
 	trackActivity                                  bool
 	isolation                                      string // default_transaction_isolation, "" read committed
 	readOnly, deferrable                           bool   // default_transaction_…
@@ -261,7 +265,7 @@ var mirrors = map[string]bool{"statement_timeout": true, "lock_timeout": true, "
 	"idle_session_timeout": true, "client_min_messages": true, "client_encoding": true, "DateStyle": true, "TimeZone": true,
 	"IntervalStyle": true, "extra_float_digits": true, "bytea_output": true, "work_mem": true, "search_path": true, "role": true,
 	"session_authorization": true, "application_name": true, "ostraka.own_writes_timeout": true, "ostraka.read_consistency": true,
-	"ostraka.max_staleness": true, "ostraka.min_position": true, "ostraka.position_timeout": true,
+	"ostraka.max_staleness": true, "ostraka.min_position": true, "ostraka.position_timeout": true, "ostraka.transaction_id": true,
 	"xmlbinary": true, "track_activities": true, "default_transaction_isolation": true, "default_transaction_read_only": true,
 	"default_transaction_deferrable": true}
 
@@ -289,6 +293,8 @@ func (s *Session) settingChanged(name, value string) {
 		s.conf.maxStaleness = millis()
 	case "ostraka.position_timeout":
 		s.conf.positionTimeout = millis()
+	case "ostraka.transaction_id":
+		s.conf.transactionID = value
 	case "ostraka.min_position":
 		s.conf.minPosition, _ = commitlog.ParsePosition(value) // "" is no position
 	case "client_min_messages":

@@ -165,6 +165,9 @@ func nothing() {}
 func (s *Session) fillRun(run *Run) {
 	t := &s.tx
 	run.View, run.Txn = t.txn, t.txn
+	if s.conf.transactionID != "" {
+		t.txn.SetToken(s.conf.transactionID, true)
+	}
 	if t.deferred == nil {
 		if _, ok := s.deps.Exec.(DeferredRunner); ok {
 			t.deferred = &exec.Deferred{}
@@ -208,6 +211,7 @@ func (s *Session) commitTransaction() error {
 		if err == nil {
 			s.closePortals(func(p *portal) bool { return !p.held })
 			before := t.txn.Catalog()
+			s.nameTransaction()
 			pos, cerr := t.txn.Commit(s.env.Ctx)
 			if err = cerr; err == nil {
 				s.ownWrite.note(pos)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ostraka/engine"
 	"ostraka/engine/commitlog"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -19,7 +20,8 @@ var checks = map[string]func(d *Definition, value string) (string, error){
 	"application_name": checkASCII,
 	"cluster_name":     checkASCII,
 
-	"ostraka.min_position": checkPosition,
+	"ostraka.min_position":   checkPosition,
+	"ostraka.transaction_id": checkTransactionID,
 }
 
 // checkPosition accepts what SHOW ostraka.position answers, and nothing.
@@ -32,6 +34,14 @@ func checkPosition(d *Definition, value string) (string, error) {
 		return "", d.invalid(value).WithDetail("A position is what SHOW ostraka.position answers.")
 	}
 	return pos.String(), nil
+}
+
+// checkTransactionID bounds the name, which is replicated.
+func checkTransactionID(d *Definition, value string) (string, error) {
+	if len(value) > engine.MaxToken {
+		return "", d.invalid(value).WithDetail("It may have at most %d bytes.", engine.MaxToken)
+	}
+	return value, nil
 }
 
 func checkASCII(_ *Definition, value string) (string, error) {

@@ -26,6 +26,8 @@ func ownSettings() {
 			Category: "Ostraka / Replication", Short: "The position that a node must have applied before it executes this session's statements."},
 		{Name: "ostraka.position_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "5000", Max: 3600000,
 			Category: "Ostraka / Replication", Short: "How long a statement waits for ostraka.min_position."},
+		{Name: "ostraka.transaction_id", Kind: String, Context: User,
+			Category: "Ostraka / Replication", Short: "The client's name for the transaction: it commits at most once, and ostraka_transaction_status tells whether it has."},
 		{Name: "ostraka.own_writes_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "250", Max: 60000,
 			Category: "Ostraka / Replication", Short: "How long a session waits for the local replica to have its own writes before it reads on the leader."},
 		{Name: "ostraka.max_rows_buffered", Kind: Integer, Context: Superuser, Boot: "10000000", Min: 1000, Max: 2147483647,
