@@ -220,6 +220,10 @@ type Txn interface {
 	// StartStatement begins a statement: READ COMMITTED takes a new snapshot.
 	// Writes of earlier statements become visible to it.
 	StartStatement(ctx context.Context) error
+	// NestStatement begins a statement inside the running one (of a function that it
+	// calls): it reads the same snapshot and what has been written so far. The
+	// function returned ends it; the outer statement goes on seeing what it saw.
+	NestStatement() (end func())
 
 	// Insert checks unique indexes (waiting for concurrent inserters of the same
 	// key) and writes row and index entries. With arbiters not nil a collision on

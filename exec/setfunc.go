@@ -39,7 +39,7 @@ func (x *Execution) newSetCall(c *expr.Call, width int) (*setCall, error) {
 	for i, a := range c.Args {
 		types[i] = a.Type()
 	}
-	s.inv = sqltypes.Call{Env: x.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray}
+	s.inv = sqltypes.Call{Env: x.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray, RetFields: c.RetFields}
 	s.buf = make([]sqltypes.Datum, len(c.Args))
 	return s, nil
 }
@@ -53,7 +53,7 @@ func (s *setCall) start(row []sqltypes.Datum) error {
 		if err != nil {
 			return err
 		}
-		if s.width <= 1 {
+		if s.width <= 1 && !s.givesRow() {
 			s.one = []sqltypes.Datum{d}
 			return nil
 		}
@@ -84,6 +84,13 @@ func (s *setCall) end() {
 		c.Close()
 	}
 	s.src = nil
+}
+
+// givesRow reports whether the call's value is a row, even one of a single column.
+func (s *setCall) givesRow() bool {
+	oid := s.call.Typ.OID
+	t := s.x.typ(oid)
+	return len(s.call.RetFields) > 0 || t != nil && t.TypType == 'c' && s.width == len(t.Fields)
 }
 
 // next returns the next row, false at the end.

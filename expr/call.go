@@ -63,7 +63,7 @@ func newInvocation(e *Call) *invocation {
 	for i, a := range e.Args {
 		types[i] = a.Type()
 	}
-	return &invocation{sqltypes.Call{Proc: e.Proc, ArgTypes: types, RetType: e.Typ, Collation: e.Collation, VariadicArray: e.VariadicArray, RecordNames: e.recordNames()}}
+	return &invocation{sqltypes.Call{Proc: e.Proc, ArgTypes: types, RetType: e.Typ, Collation: e.Collation, VariadicArray: e.VariadicArray, RecordNames: e.recordNames(), RetFields: e.RetFields}}
 }
 
 func (v *invocation) call(s *state, args []sqltypes.Datum) (sqltypes.Datum, error) {

@@ -60,6 +60,8 @@ type (
 		Coercion byte
 		// Names are the field names of arguments that are anonymous rows, see RecordNames.
 		Names [][]string
+		// RetFields is the column definition list of a call that returns record, see sqltypes.Call.
+		RetFields []sqltypes.Field
 		// Form 's': written in SQL's own syntax (EXTRACT … FROM, CURRENT_DATE); only for printing it again.
 		Form byte
 	}

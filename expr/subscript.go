@@ -15,6 +15,9 @@ func (c *compiler) subscript(e *Subscript) (node, error) {
 		}
 		return newMap(c.kind(e), true, args, nameByte), nil
 	}
+	if t != nil && t.OID == sqltypes.OIDJsonb {
+		return c.jsonbSubscript(e)
+	}
 	if t == nil || t.ElemType == nil {
 		return nil, pgerror.NotSupported("subscripting of type %s", typeName(t, e.Arg.Type().OID))
 	}

@@ -22,6 +22,10 @@ type Context struct {
 	Source string
 	// ParamTypes are the types the client declared for $1… (0: infer).
 	ParamTypes []sqltypes.OID
+	// Body: the statement stands in the body of a SQL-language function; nil otherwise.
+	Body *FunctionBody
+	// SkipBodyCheck: check_function_bodies is off.
+	SkipBodyCheck bool
 	// SizeHint returns about how many bytes a table occupies (engine.View's
 	// EstimateBytes), used where ANALYZE has not been run; nil or < 0: unknown.
 	SizeHint func(rel *catalog.Relation) int64
@@ -34,6 +38,18 @@ type Context struct {
 	// ParamValues, when not nil, are the values a custom plan is made for: the plan
 	// may depend on them and is not to be kept.
 	ParamValues []sqltypes.Datum
+}
+
+// FunctionBody is what a statement of a SQL-language function depends on.
+type FunctionBody struct {
+	// ArgNames are the names of the parameters $1…, "" for those without.
+	ArgNames []string
+	// Final: it is the statement whose rows are the function's result of type Ret.
+	Final bool
+	Ret   sqltypes.OID
+	// Cols are the types of the result's columns, which the statement's are converted
+	// to; nil: as they are.
+	Cols []sqltypes.ColumnType
 }
 
 // Settings are the planner's own (enable_seqscan … as bits, work_mem).

@@ -49,6 +49,18 @@ func ProcByOID(oid OID) *Proc {
 	return procs.byOID[oid]
 }
 
+// ProcBySource returns a built-in function that is implemented by the C function of
+// that name (prosrc), or nil.
+func ProcBySource(src string) *Proc {
+	procs.load()
+	for _, p := range procs.all {
+		if p.Src == src && (p.Lang == 12 || p.Lang == 0) {
+			return p
+		}
+	}
+	return nil
+}
+
 // ProcsByName returns the built-in functions of a name, of all schemas; the
 // slice is shared and must not be changed.
 func ProcsByName(name string) []*Proc {

@@ -230,6 +230,17 @@ type Function struct {
 	Body            string
 	Config          []string
 	Comment         string
+	Agg             *AggregateDef // Kind a
+}
+
+// AggregateDef is what makes a function an aggregate (pg_aggregate).
+type AggregateDef struct {
+	Trans, Final, Combine OID // functions; 0: none
+	SortOp                OID
+	TransType             sqltypes.ColumnType
+	InitVal               *string // nil: NULL
+	FinalExtra            bool    // the final function gets NULLs for the arguments
+	FinalModify           byte    // r, s, w
 }
 
 // Role is a user or group; roles and databases are shared by all databases.

@@ -191,6 +191,14 @@ func (t *Txn) StartStatement(ctx context.Context) error {
 	return nil
 }
 
+// NestStatement implements engine.Txn.
+func (t *Txn) NestStatement() func() {
+	t.freeze()
+	stmt, seq := t.stmt, t.stmtSeq
+	t.stmt, t.stmtSeq = nil, t.writes.Seq()
+	return func() { t.stmt, t.stmtSeq = stmt, seq }
+}
+
 // ensure opens the statement's snapshot.
 func (t *Txn) ensure() error {
 	if err := t.live(); err != nil {

@@ -14,14 +14,19 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-// put adds a write; what the statement sees of the buffer stays as it was.
-func (t *Txn) put(key string, val []byte) uint32 {
+// freeze keeps what the statement sees of the buffer.
+func (t *Txn) freeze() {
 	if t.stmt == nil {
 		t.stmt = emptyBuffer
 		if t.writes.Len() > 0 {
 			t.stmt = t.writes.Copy()
 		}
 	}
+}
+
+// put adds a write; what the statement sees of the buffer stays as it was.
+func (t *Txn) put(key string, val []byte) uint32 {
+	t.freeze()
 	if t.reads != nil && t.failed == nil && t.term.ssi.Crossed(t.readSet, t.st.applied.Position, key) {
 		t.fail(errDependencies()) // COMMIT would say so as well, after more work in vain
 	}

@@ -74,8 +74,8 @@ func (r *run) comment(n *pg.CommentStmt) error {
 		cp := *t
 		cp.Comment = n.Comment
 		r.schema().PutType(&cp)
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
-		f, err := r.function(n.Object.GetObjectWithArgs())
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
+		f, err := r.function(n.Objtype, n.Object.GetObjectWithArgs())
 		if err != nil {
 			return err
 		}

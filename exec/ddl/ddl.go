@@ -115,6 +115,10 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 			return "CREATE PROCEDURE", r.createFunction(n.CreateFunctionStmt)
 		}
 		return "CREATE FUNCTION", r.createFunction(n.CreateFunctionStmt)
+	case *pg.Node_AlterFunctionStmt:
+		return r.alterFunction(n.AlterFunctionStmt)
+	case *pg.Node_DefineStmt:
+		return r.define(n.DefineStmt)
 	case *pg.Node_VacuumStmt:
 		if n.VacuumStmt.IsVacuumcmd {
 			return "VACUUM", r.analyze(n.VacuumStmt)
@@ -126,6 +130,15 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return "CLUSTER", nil // tables are always clustered by their key
 	}
 	return "", refuse(node)
+}
+
+// define is CREATE of what a list of definitions makes.
+func (r *run) define(n *pg.DefineStmt) (string, error) {
+	switch n.Kind {
+	case pg.ObjectType_OBJECT_AGGREGATE:
+		return "CREATE AGGREGATE", r.createAggregate(n)
+	}
+	return "", pgerror.NotSupported("CREATE %s", objectWord(n.Kind))
 }
 
 func grantTag(isGrant bool) string {

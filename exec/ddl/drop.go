@@ -24,7 +24,7 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = r.dropSchemas(n, cascade)
 	case pg.ObjectType_OBJECT_TYPE, pg.ObjectType_OBJECT_DOMAIN:
 		err = r.dropTypes(n, cascade)
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
 		err = r.dropFunctions(n)
 	default:
 		err = pgerror.NotSupported("DROP %s", objectWord(n.RemoveType))

@@ -30,13 +30,10 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 	if err := r.functionOptions(f, n); err != nil {
 		return err
 	}
-	if f.Language != "sql" {
-		return pgerror.NotSupported("language %q", f.Language)
-	}
-	if err := r.functionParams(f, n); err != nil {
+	if err := r.functionLanguage(f); err != nil {
 		return err
 	}
-	if err := bind.CheckFunctionBody(r.s.PlanContext(), f); err != nil {
+	if err := r.functionParams(f, n); err != nil {
 		return err
 	}
 	for _, old := range r.catalog().FunctionsByName(schema.OID, f.Name) {
@@ -45,6 +42,10 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 		}
 		if !n.Replace {
 			return pgerror.New(pgerror.DuplicateFunction, "function %q already exists with same argument types", f.Name)
+		}
+		if old.Kind != f.Kind {
+			return pgerror.New(pgerror.WrongObjectType, "cannot change routine kind").
+				WithDetail("%q is %s.", f.Name, map[byte]string{'f': "a function", 'p': "a procedure", 'a': "an aggregate function", 'w': "a window function"}[old.Kind])
 		}
 		if old.RetType != f.RetType || old.RetSet != f.RetSet {
 			return pgerror.New(pgerror.InvalidFunctionDefinition, "cannot change return type of existing function").
@@ -61,46 +62,16 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 		f.Rows = 1000
 	}
 	r.schema().PutFunction(f)
+	if pc := r.s.PlanContext(); !pc.SkipBodyCheck && f.Language == "sql" {
+		return bind.CheckFunctionBody(pc, f)
+	}
 	return nil
 }
 
 func (r *run) functionOptions(f *catalog.Function, n *pg.CreateFunctionStmt) error {
 	for _, o := range n.Options {
-		d := o.GetDefElem()
-		switch d.Defname {
-		case "language":
-			f.Language = strings.ToLower(defText(d))
-		case "as":
-			parts := strs(d.Arg.GetList().GetItems())
-			f.Body = strings.Join(parts, "")
-		case "volatility":
-			f.Volatility = sqltypes.Volatility(defText(d)[0])
-		case "strict":
-			f.Strict = d.Arg.GetBoolean().GetBoolval()
-		case "security":
-			f.SecurityDefiner = d.Arg.GetBoolean().GetBoolval()
-		case "leakproof":
-			f.Leakproof = d.Arg.GetBoolean().GetBoolval()
-		case "parallel":
-			f.Parallel = defText(d)[0]
-		case "cost", "rows":
-			v, err := defInt(d)
-			if err != nil {
-				return err
-			}
-			if d.Defname == "cost" {
-				f.Cost = float32(v)
-			} else {
-				f.Rows = float32(v)
-			}
-		case "set":
-			cfg, err := r.setConfig(f.Config, d.Arg.GetVariableSetStmt())
-			if err != nil {
-				return err
-			}
-			f.Config = cfg
-		default:
-			return pgerror.NotSupported("function option %q", d.Defname)
+		if err := r.functionOption(f, o.GetDefElem()); err != nil {
+			return err
 		}
 	}
 	if n.SqlBody != nil {
@@ -123,6 +94,49 @@ func (r *run) functionOptions(f *catalog.Function, n *pg.CreateFunctionStmt) err
 			}
 			f.Body = "SELECT " + s
 		}
+	}
+	return nil
+}
+
+// functionOption applies one option of CREATE or ALTER FUNCTION.
+func (r *run) functionOption(f *catalog.Function, d *pg.DefElem) error {
+	switch d.Defname {
+	case "language":
+		f.Language = strings.ToLower(defText(d))
+	case "as":
+		parts := strs(d.Arg.GetList().GetItems())
+		f.Body = strings.Join(parts, "")
+		if len(parts) > 1 {
+			f.Body = parts[1] // the object file's name goes before the symbol's
+		}
+	case "volatility":
+		f.Volatility = sqltypes.Volatility(defText(d)[0])
+	case "strict":
+		f.Strict = d.Arg.GetBoolean().GetBoolval()
+	case "security":
+		f.SecurityDefiner = d.Arg.GetBoolean().GetBoolval()
+	case "leakproof":
+		f.Leakproof = d.Arg.GetBoolean().GetBoolval()
+	case "parallel":
+		f.Parallel = defText(d)[0]
+	case "cost", "rows":
+		v, err := defInt(d)
+		if err != nil {
+			return err
+		}
+		if d.Defname == "cost" {
+			f.Cost = float32(v)
+		} else {
+			f.Rows = float32(v)
+		}
+	case "set":
+		cfg, err := r.setConfig(f.Config, d.Arg.GetVariableSetStmt())
+		if err != nil {
+			return err
+		}
+		f.Config = cfg
+	default:
+		return pgerror.NotSupported("function option %q", d.Defname)
 	}
 	return nil
 }
@@ -193,49 +207,9 @@ func inputTypes(f *catalog.Function) []sqltypes.OID {
 
 func sameInputs(a, b *catalog.Function) bool { return slices.Equal(inputTypes(a), inputTypes(b)) }
 
-// function resolves name(argtypes) to a user function.
-func (r *run) function(n *pg.ObjectWithArgs) (*catalog.Function, error) {
-	schemaName, name, err := split(strs(n.Objname))
-	if err != nil {
-		return nil, err
-	}
-	schemas, err := r.searchSchemas(schemaName)
-	if err != nil {
-		return nil, err
-	}
-	var want []sqltypes.OID
-	var words []string
-	for _, a := range n.Objargs {
-		t, err := bind.BindTypeName(r.s.PlanContext(), a.GetTypeName())
-		if err != nil {
-			return nil, err
-		}
-		want = append(want, t.OID)
-		words = append(words, sqltypes.FormatType(t.OID, -1))
-	}
-	var found []*catalog.Function
-	for _, s := range schemas {
-		for _, f := range r.catalog().FunctionsByName(s, name) {
-			if n.ArgsUnspecified || slices.Equal(inputTypes(f), want) {
-				found = append(found, f)
-			}
-		}
-	}
-	switch {
-	case len(found) == 1 || len(found) > 1 && !n.ArgsUnspecified:
-		return found[0], nil
-	case len(found) > 1:
-		return nil, pgerror.New(pgerror.AmbiguousFunction, "function name %q is not unique", name).
-			WithHint("Specify the argument list to select the function unambiguously.")
-	case n.ArgsUnspecified:
-		return nil, pgerror.New(pgerror.UndefinedFunction, "could not find a function named %q", name)
-	}
-	return nil, pgerror.New(pgerror.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(words, ", "))
-}
-
 func (r *run) dropFunctions(n *pg.DropStmt) error {
 	for _, obj := range n.Objects {
-		f, err := r.function(obj.GetObjectWithArgs())
+		f, err := r.function(n.RemoveType, obj.GetObjectWithArgs())
 		if err != nil {
 			if n.MissingOk && pgerror.Is(err, pgerror.UndefinedFunction) {
 				e := err.(*pgerror.Error)
@@ -244,8 +218,14 @@ func (r *run) dropFunctions(n *pg.DropStmt) error {
 			}
 			return err
 		}
-		if !r.hasRole(f.Owner) {
-			return pgerror.New(pgerror.InsufficientPrivilege, "must be owner of function %s", f.Name)
+		if f.Kind == 'a' && n.RemoveType != pg.ObjectType_OBJECT_AGGREGATE && n.RemoveType != pg.ObjectType_OBJECT_ROUTINE {
+			return pgerror.New(pgerror.WrongObjectType, "%q is an aggregate function", f.Name).WithHint("Use DROP AGGREGATE to drop aggregate functions.")
+		}
+		if err := r.mustOwnFunction(f); err != nil {
+			return err
+		}
+		if err := r.refuseUsedFunction(f); err != nil {
+			return err
 		}
 		r.schema().DropFunction(f.OID)
 	}

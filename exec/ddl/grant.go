@@ -28,7 +28,7 @@ func allPrivs(t pg.ObjectType) string {
 		return "UC"
 	case pg.ObjectType_OBJECT_DATABASE:
 		return "CTc"
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
 		return "X"
 	}
 	return "U"
@@ -220,8 +220,8 @@ func (r *run) grantOn(n *pg.GrantStmt, obj *pg.Node) error {
 		cp.ACL = a.apply(t.ACL, t.Owner, a.privs, "U")
 		r.schema().PutType(&cp)
 		return nil
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
-		f, err := r.function(obj.GetObjectWithArgs())
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
+		f, err := r.function(n.Objtype, obj.GetObjectWithArgs())
 		if err != nil {
 			return err
 		}

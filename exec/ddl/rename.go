@@ -106,8 +106,8 @@ func (r *run) rename(n *pg.RenameStmt) (string, error) {
 			}
 		}
 		return tag, pgerror.New(pgerror.UndefinedObject, "constraint %q for domain %s does not exist", n.Subname, t.Name)
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
-		f, err := r.function(n.Object.GetObjectWithArgs())
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
+		f, err := r.function(n.RenameType, n.Object.GetObjectWithArgs())
 		if err != nil {
 			return tag, err
 		}
@@ -309,8 +309,8 @@ func (r *run) setSchema(n *pg.AlterObjectSchemaStmt) (string, error) {
 		cp.Schema = to.OID
 		r.schema().PutType(&cp)
 		return tag, nil
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
-		f, err := r.function(n.Object.GetObjectWithArgs())
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
+		f, err := r.function(n.ObjectType, n.Object.GetObjectWithArgs())
 		if err != nil {
 			return tag, err
 		}
@@ -366,8 +366,8 @@ func (r *run) setOwner(n *pg.AlterOwnerStmt) (string, error) {
 		cp := *t
 		cp.Owner = role.OID
 		r.schema().PutType(&cp)
-	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE:
-		f, err := r.function(n.Object.GetObjectWithArgs())
+	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
+		f, err := r.function(n.ObjectType, n.Object.GetObjectWithArgs())
 		if err != nil {
 			return tag, err
 		}

@@ -26,8 +26,9 @@ type prepared struct {
 	at       time.Time
 	// fixed: cols were told to a client and must not change.
 	fixed   bool
-	remote  bool // prepared in the upstream session, whose descriptions are relayed
-	explain bool // planned to be shown
+	body    *planner.FunctionBody // of a SQL function that it stands in
+	remote  bool                  // prepared in the upstream session, whose descriptions are relayed
+	explain bool                  // planned to be shown
 	// enc caches the encoder of all columns in one format (index 0 text, 1 binary).
 	enc  [2]*rowEncoder
 	uses int64
@@ -116,6 +117,9 @@ func (s *Session) PlanContext() *planner.Context { return s.planContext(s.catalo
 func (s *Session) planContext(cat *catalog.Catalog, source string, declared []sqltypes.OID) *planner.Context {
 	pc := &planner.Context{Catalog: cat, Relations: s.deps.Relations, SearchPath: s.searchPath(cat), TempSchema: s.tempOID,
 		Role: s.role.OID, Env: &s.env, Settings: s.plannerSettings(), ParamTypes: declared}
+	if v, ok := s.set.Get("check_function_bodies"); ok {
+		pc.SkipBodyCheck = v == "off"
+	}
 	setSource(pc, source)
 	return pc
 }
@@ -163,7 +167,7 @@ func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
 		declared = p.params // parameter types do not change once told
 	}
 	pc := s.planContext(cat, p.text, declared)
-	pc.Explain = p.explain
+	pc.Explain, pc.Body = p.explain, p.body
 	plan, err := s.deps.Planner.Compile(pc, p.stmt)
 	if err != nil {
 		return err

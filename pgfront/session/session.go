@@ -50,11 +50,13 @@ type Session struct {
 	role *catalog.Role // current role (SET ROLE)
 	auth *catalog.Role // session_authorization
 
-	env  sqltypes.Env
-	rng  *rand.Rand
-	now  func() time.Time
-	clk  int64 // statement start, µs since 2000
-	conf mirrored
+	env sqltypes.Env
+	rng *rand.Rand
+	// calls is how deep user-defined functions call each other now.
+	calls int
+	now   func() time.Time
+	clk   int64 // statement start, µs since 2000
+	conf  mirrored
 
 	tx      txn
 	stmts   map[string]*prepared // by name; "" is the unnamed statement

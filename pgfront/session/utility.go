@@ -94,6 +94,8 @@ func (s *Session) utility(p *prepared, po *portal) (*outcome, error) {
 		return s.createTableAs(p, n.CreateTableAsStmt.Query, n.CreateTableAsStmt.Into, n.CreateTableAsStmt)
 	case *pg.Node_SelectStmt:
 		return s.createTableAs(p, stmt.AST, intoOf(n.SelectStmt), nil)
+	case *pg.Node_CallStmt:
+		return s.callStmt(p, n.CallStmt, po)
 	case *pg.Node_CheckPointStmt:
 		if !s.Superuser() {
 			return nil, pgerror.New(pgerror.InsufficientPrivilege, "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")
@@ -187,6 +189,12 @@ func (s *Session) utilityColumns(p *prepared) (cols []planner.Column, params []s
 				return po.cols, nil, nil
 			}
 		}
+	case *pg.Node_CallStmt:
+		c, err := s.bindCall(p, n.CallStmt)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.cols, c.params, nil
 	case *pg.Node_DeclareCursorStmt:
 		inner := s.innerStatement(p, n.DeclareCursorStmt.Query)
 		if err := s.compile(inner, s.catalog()); err != nil {

@@ -43,6 +43,9 @@ func Bind(ctx *planner.Context, stmt *pg.Node) (q *planner.Query, params []sqlty
 	defer catch(&err)
 	b := newBinder(ctx)
 	q = b.statement(nil, stmt, true)
+	if ctx.Body != nil && ctx.Body.Final {
+		q = b.functionResult(q, ctx.Body)
+	}
 	params = b.finishParams()
 	return q, params, nil
 }
@@ -66,6 +69,8 @@ type binder struct {
 	checkAs sqltypes.OID
 	// argNames are the names by which a SQL function's body refers to its parameters.
 	argNames []string
+	// outArgs: a procedure is being looked up; arguments stand for OUT parameters too.
+	outArgs bool
 	// quiet drops error positions: the text being bound is not the client's.
 	quiet bool
 }
@@ -74,6 +79,9 @@ func newBinder(ctx *planner.Context) *binder {
 	b := &binder{ctx: ctx, cat: ctx.Catalog, env: ctx.Env, source: ctx.Source}
 	if b.env == nil {
 		b.env = &sqltypes.Env{Formats: sqltypes.DefaultFormats()}
+	}
+	if ctx.Body != nil {
+		b.argNames, b.quiet = ctx.Body.ArgNames, true
 	}
 	b.params = make([]paramType, len(ctx.ParamTypes))
 	for i, t := range ctx.ParamTypes {

@@ -118,12 +118,6 @@ func CanAssign(ctx *planner.Context, from, to sqltypes.ColumnType) (err error) {
 	return nil
 }
 
-// CheckFunctionBody parses a SQL function's body; what it refers to is bound when it is called.
-func CheckFunctionBody(_ *planner.Context, f *catalog.Function) error {
-	_, err := parse.Parse(f.Body)
-	return err
-}
-
 // eachRangeVar calls f for every table name in a tree that no WITH query of the tree hides.
 func eachRangeVar(tree *pg.Node, f func(*pg.RangeVar)) {
 	ctes := map[string]bool{}

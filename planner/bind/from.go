@@ -290,6 +290,7 @@ func (s *scope) functionColumns(c *expr.Call, name string, defs []*pg.Node, loc 
 				ct.Collation = b.collation(cd.CollClause.Collname, cd.CollClause.Location)
 			}
 			cols = append(cols, planner.Column{Name: cd.Colname, Type: ct})
+			c.RetFields = append(c.RetFields, sqltypes.Field{Name: cd.Colname, Type: b.typ(ct.OID), ColumnType: ct})
 		}
 		return cols
 	}

@@ -97,6 +97,14 @@ func (s *scope) callOrColumn(fc *pg.FuncCall, name []*pg.Node, args []expr.Expr,
 			}
 		}
 	}
+	switch {
+	case s.callNode != nil && s.callNode == fc && kind == funcMultiple:
+		panic(b.errAt(loc, pgerror.AmbiguousFunction, "procedure %s is not unique", b.funcSignature(name, names, types)).
+			WithHint("Could not choose a best candidate procedure. You might need to add explicit type casts."))
+	case s.callNode != nil && s.callNode == fc && kind == funcNotFound:
+		panic(b.errAt(loc, pgerror.UndefinedFunction, "procedure %s does not exist", b.funcSignature(name, names, types)).
+			WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts."))
+	}
 	switch kind {
 	case funcMultiple:
 		panic(b.errAt(loc, pgerror.AmbiguousFunction, "function %s is not unique", b.funcSignature(name, names, types)).

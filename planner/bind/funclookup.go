@@ -28,6 +28,9 @@ func (b *binder) candidates(name []*pg.Node, nargs int, names []string, expandVa
 	}
 	var out []*candidate
 	add := func(p *sqltypes.Proc, pos int) {
+		if b.outArgs {
+			p = withOutArgs(p)
+		}
 		if c := fit(p, nargs, names, expandVariadic, expandDefaults); c != nil {
 			c.pathPos = pos
 			out = mergeCandidate(out, c)
@@ -229,7 +232,27 @@ func (b *binder) userProc(f *catalog.Function) *sqltypes.Proc {
 	if p.Kind == 0 {
 		p.Kind = 'f'
 	}
-	if len(f.ArgNames) == 0 {
+	if f.RetSet {
+		p.Set = sqltypes.UserSetFunction
+	} else {
+		p.Fn = sqltypes.UserFunction
+	}
+	switch {
+	case f.Agg != nil:
+		p.Fn, p.Set, p.Writes = nil, nil, false
+		p.Agg = b.userAggregate(f.Agg)
+	case f.Language == "internal":
+		// Another name for a built-in function.
+		p.Lang, p.Writes = 12, false
+		if o := sqltypes.ProcBySource(f.Body); o != nil {
+			p.Fn, p.Set, p.Writes, p.Node = o.Fn, o.Set, o.Writes, o.Node
+		}
+	}
+	named := false
+	for _, n := range f.ArgNames {
+		named = named || n != ""
+	}
+	if !named {
 		p.ArgNames = nil
 	}
 	for i, a := range f.ArgTypes {

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/expr"
@@ -17,10 +19,10 @@ const langSQL = 14
 const maxInlineDepth = 32
 
 // InlineFunctions replaces calls of SQL-language functions by their bodies: a
-// body that is one expression by that expression, a query by a subquery. Calls
-// whose bodies cannot be inlined (several statements, statements that write) are
-// refused by name. Like PostgreSQL, it binds a body with the search path of the
-// call.
+// body that is one expression by that expression, a query by a subquery. Other
+// calls (several statements, statements that write, settings of its own, recursion)
+// stay: they run as functions. Like PostgreSQL, it binds a body with the search
+// path of the call.
 func InlineFunctions(ctx *planner.Context, q *planner.Query) (_ *planner.Query, err error) {
 	defer catch(&err)
 	in := &inliner{b: newBinder(ctx)}
@@ -30,6 +32,25 @@ func InlineFunctions(ctx *planner.Context, q *planner.Query) (_ *planner.Query, 
 type inliner struct {
 	b     *binder
 	depth int
+	stack []sqltypes.OID // functions whose bodies are being inlined
+}
+
+// notInlined unwinds to the call whose body cannot take its place.
+type notInlined struct{}
+
+// try runs f; false: the call stays as it is.
+func (in *inliner) try(f func()) (done bool) {
+	depth, n := in.depth, len(in.stack)
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(notInlined); !ok {
+				panic(r)
+			}
+			in.depth, in.stack, done = depth, in.stack[:n], false
+		}
+	}()
+	f()
+	return true
 }
 
 func (in *inliner) query(q *planner.Query) *planner.Query {
@@ -37,7 +58,8 @@ func (in *inliner) query(q *planner.Query) *planner.Query {
 	out = planner.MapQuery(q, in.expr, in.query)
 	for i, r := range out.Range {
 		if r.Kind == planner.RTEFunction && len(r.Calls) == 1 && isSQLCall(r.Calls[0]) && !r.Ordinality {
-			if n := in.rangeFunction(r); n != nil {
+			var n *planner.RTE
+			if in.try(func() { n = in.rangeFunction(r) }) && n != nil {
 				if out == q {
 					c := *q
 					c.Range = append([]*planner.RTE(nil), q.Range...)
@@ -65,24 +87,26 @@ func (in *inliner) expr(e expr.Expr) expr.Expr {
 	}
 	e = planner.MapChildren(e, in.expr)
 	if c, ok := e.(*expr.Call); ok && isSQLCall(c) && !c.Proc.RetSet {
-		return in.call(c)
+		out := e
+		in.try(func() { out = in.call(c) })
+		return out
 	}
 	return e
 }
 
 func isSQLCall(c *expr.Call) bool {
-	return c.Proc.Lang == langSQL && c.Proc.Fn == nil && c.Proc.OID >= 16384
+	return c.Proc.Lang == langSQL && c.Proc.OID >= 16384
 }
 
 // body binds a function's body for a call; args are the call's, VARIADIC ones gathered.
 func (in *inliner) body(c *expr.Call) (body *planner.Query, args []expr.Expr, s *scope) {
 	b, p := in.b, c.Proc
-	if in.depth >= maxInlineDepth {
-		panic(pgerror.NotSupported("recursion of SQL function %s", p.Name))
+	if in.depth >= maxInlineDepth || slices.Contains(in.stack, p.OID) {
+		panic(notInlined{})
 	}
 	for _, f := range b.cat.FunctionsByName(p.Namespace, p.Name) {
 		if f.OID == p.OID && len(f.Config) > 0 {
-			panic(pgerror.NotSupported("SQL function %s with SET", p.Name))
+			panic(notInlined{})
 		}
 	}
 	args = c.Args
@@ -94,10 +118,10 @@ func (in *inliner) body(c *expr.Call) (body *planner.Query, args []expr.Expr, s 
 	stmts, err := parse.Parse(p.Src)
 	b.check(err, -1)
 	if len(stmts) != 1 {
-		panic(pgerror.NotSupported("calling SQL function %s, of several statements,", p.Name))
+		panic(notInlined{})
 	}
-	if _, ok := stmts[0].AST.GetNode().(*pg.Node_SelectStmt); !ok {
-		panic(pgerror.NotSupported("calling SQL function %s, which writes,", p.Name))
+	if x, ok := stmts[0].AST.GetNode().(*pg.Node_SelectStmt); !ok || x.SelectStmt.IntoClause != nil {
+		panic(notInlined{})
 	}
 	n := b.subBinder(p.Src)
 	n.noPar, n.checkAs = false, 0
@@ -118,12 +142,14 @@ func (in *inliner) body(c *expr.Call) (body *planner.Query, args []expr.Expr, s 
 	if len(body.CTEs) > 0 {
 		for _, cte := range body.CTEs {
 			if cte.Query != nil && cte.Query.Command != planner.CmdSelect {
-				panic(pgerror.NotSupported("calling SQL function %s, which writes,", p.Name))
+				panic(notInlined{})
 			}
 		}
 	}
 	in.depth++
+	in.stack = append(in.stack, p.OID)
 	body = in.query(body)
+	in.stack = in.stack[:len(in.stack)-1]
 	in.depth--
 	return body, args, n.newScope(nil)
 }
@@ -167,7 +193,7 @@ func (in *inliner) call(c *expr.Call) expr.Expr {
 func (in *inliner) result(s *scope, c *expr.Call, cols []planner.Target1, fields []expr.Expr) expr.Expr {
 	ret := c.Typ.OID
 	if ret == sqltypes.OIDVoid {
-		return &expr.Const{T: c.T, Val: sqltypes.Text("")}
+		return &expr.Const{T: c.T, Val: sqltypes.Null}
 	}
 	row := s.b.composite(ret)
 	if row == nil && ret != sqltypes.OIDRecord || len(fields) == 1 && (typeOf(fields[0]) == ret || row == nil && ret != sqltypes.OIDRecord) {
@@ -309,7 +335,7 @@ func (s *substitution) expr(e expr.Expr, depth int) expr.Expr {
 func (s *substitution) check(p *sqltypes.Proc) {
 	for i, a := range s.args {
 		if (s.uses[i] != 1 || p.Strict) && containsVolatile(a) {
-			panic(pgerror.NotSupported("calling SQL function %s with a volatile argument", p.Name))
+			panic(notInlined{})
 		}
 	}
 }

@@ -159,6 +159,9 @@ func BindTypeName(ctx *planner.Context, tn *pg.TypeName) (ct sqltypes.ColumnType
 	return newBinder(ctx).typeNameRef(tn), nil
 }
 
+// TypeName is a type's name as messages give it.
+func TypeName(ctx *planner.Context, oid sqltypes.OID) string { return newBinder(ctx).typeName(oid) }
+
 // typeNameRef is typenameTypeIdAndMod.
 func (b *binder) typeNameRef(tn *pg.TypeName) sqltypes.ColumnType {
 	t := b.lookupTypeName(tn)

@@ -192,7 +192,7 @@ func (p *planning) evalCall(c *expr.Call) (sqltypes.Datum, error) {
 		}
 		args[i], types[i] = k.Val, k.Typ
 	}
-	call := &sqltypes.Call{Env: p.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray, RecordNames: c.Names}
+	call := &sqltypes.Call{Env: p.env, Proc: c.Proc, ArgTypes: types, RetType: c.Typ, Collation: c.Collation, VariadicArray: c.VariadicArray, RecordNames: c.Names, RetFields: c.RetFields}
 	return c.Proc.Fn(call, args)
 }
 
