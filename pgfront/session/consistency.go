@@ -11,7 +11,8 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-// ownPosition is the newest position of this session's own writes.
+// ownPosition is the newest position of this session's own writes, and of what it
+// was shown by the leader.
 type ownPosition struct {
 	pos      commitlog.Position
 	reported commitlog.Position

@@ -141,13 +141,15 @@ func (s *Session) blockGoesUpstream() bool {
 	return s.openBlock() == nil
 }
 
-// reportPosition tells a peer how far this session's writes reach.
+// reportPosition tells a peer how far this session has written or can have read:
+// the session there must not read an older state of its own replica next.
 func (s *Session) reportPosition() {
-	if s.client.Peer && s.ownWrite.reported.Less(s.ownWrite.pos) {
-		s.ownWrite.reported = s.ownWrite.pos
-		s.out.ParameterStatus("ostraka.position", s.ownWrite.pos.String())
-	}
 	if s.client.Peer {
+		s.ownWrite.note(s.deps.Engine.Applied())
+		if s.ownWrite.reported.Less(s.ownWrite.pos) {
+			s.ownWrite.reported = s.ownWrite.pos
+			s.out.ParameterStatus("ostraka.position", s.ownWrite.pos.String())
+		}
 		if now := s.ownState(); now != s.ownWrite.state {
 			s.ownWrite.state = now
 			s.out.ParameterStatus("ostraka.state", now)

@@ -47,8 +47,8 @@ func table(name, kind string) string {
 func All() []Workload {
 	out := []Workload{
 		Registers("linearizable"),
-		Set("local", -1), Set("linearizable", 0),
-		Monotonic("local"), Monotonic("leader"), Monotonic("linearizable"),
+		Set("local", -1), Set("bounded", staleness), Set("linearizable", 0),
+		Monotonic("local"), Monotonic("bounded"), Monotonic("linearizable"),
 		LongFork("local"), LongFork("leader"),
 		Bank("read committed", "local"), Bank("repeatable read", "local"), Bank("serializable", "local"),
 	}
@@ -57,6 +57,9 @@ func All() []Workload {
 	}
 	return append(out, Append("serializable", "linearizable"), Append("repeatable read", "leader"))
 }
+
+// staleness is the default of ostraka.max_staleness.
+const staleness = 10 * time.Second
 
 // Select returns the workloads whose names begin with one of the given words.
 func Select(names []string) ([]Workload, error) {
