@@ -326,6 +326,9 @@ type CatalogWriter interface {
 	CopyDatabase(ctx context.Context, template, db sqltypes.OID) error
 	PutDefaultACL(*catalog.DefaultACL)
 	PutStats(*catalog.TableStats)
+	// PutShards and PutOwned replace the descriptors of sharding, which belong to no database.
+	PutShards(*catalog.Shards)
+	PutOwned(*catalog.Owned)
 
 	// DeleteStorage range-deletes the rows or index entries under a storage id at commit.
 	DeleteStorage(storageID uint64)

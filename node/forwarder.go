@@ -9,15 +9,20 @@ import (
 
 	"ostraka/peer"
 	"ostraka/pgfront/session"
+	"ostraka/raft"
 	"ostraka/sqltypes/pgerror"
 )
 
 // forwarder opens sessions on the leader; it implements session.Forwarder.
-type forwarder struct{ n *Node }
+type forwarder struct {
+	n     *Node
+	group *raft.Group
+	shard string // "" is the home shard
+}
 
 func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstream, error) {
 	n := f.n
-	if len(n.group.Metrics().Members) == 0 {
+	if len(f.group.Metrics().Members) == 0 {
 		return nil, pgerror.New(pgerror.CannotConnectNow, "this node is not a member of a cluster").
 			WithHint("Call raft_init() to start a cluster with it, or raft_add_learner() on a member of one.")
 	}
@@ -26,8 +31,8 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for {
-		changed := n.group.LeadershipChanged()
-		lead := n.group.Leadership()
+		changed := f.group.LeadershipChanged()
+		lead := f.group.Leadership()
 		leader := lead.LeaderID
 		// This node may have come to lead meanwhile: then it is forwarded to itself.
 		if leader != "" && (leader != n.cfg.NodeID || lead.IsLeader) {
@@ -64,12 +69,12 @@ func (f forwarder) dial(ctx context.Context, leader string, id session.Identity)
 	if err != nil {
 		return nil, err
 	}
-	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID,
+	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID, Shard: f.shard,
 		Secret: secret, Now: f.n.cfg.now(), Dial: f.n.dialer(leader)})
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}
-	u := &upstream{Conn: c, n: f.n, leader: leader}
+	u := &upstream{Conn: c, n: f.n, group: f.group, leader: leader}
 	u.watch = time.AfterFunc(time.Hour, u.look)
 	u.watch.Stop()
 	return u, nil
@@ -93,6 +98,7 @@ func (n *Node) dialer(to string) func(ctx context.Context, network, addr string)
 type upstream struct {
 	*peer.Conn
 	n      *Node
+	group  *raft.Group
 	leader string
 
 	watch   *time.Timer
@@ -121,7 +127,7 @@ func (u *upstream) look() {
 	if !u.waiting.Load() {
 		return
 	}
-	if u.n.group.Leadership().LeaderID == u.leader {
+	if u.group.Leadership().LeaderID == u.leader {
 		u.gone.Store(0)
 	} else if u.gone.Add(1) >= maxGone {
 		u.Conn.Abort()
@@ -132,6 +138,6 @@ func (u *upstream) look() {
 
 // Stale implements session.Upstream.
 func (u *upstream) Stale() bool {
-	now := u.n.group.Leadership().LeaderID
+	now := u.group.Leadership().LeaderID
 	return now != "" && now != u.leader || u.Broken()
 }

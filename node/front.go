@@ -51,7 +51,8 @@ func startFront(n *Node) (*front, error) {
 	f.server, err = pgfront.NewServer(pgfront.Config{Deps: deps, TLS: tlsConf, Policy: policy, Logger: n.log, MaxConnections: n.cfg.MaxConnections,
 		Peer: func(c auth.Client, params map[string]string) bool {
 			return peer.Verify(secret, c.User, c.Database, params, n.cfg.now())
-		}})
+		},
+		Shard: func(id string) (*session.Deps, error) { return n.shardDeps(id, f.registry) }})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

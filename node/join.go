@@ -115,6 +115,9 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 		}
 		return struct{}{}, n.admit(ctx, c)
 	}
+	if op == "shard" {
+		return n.serveShardCall(body)
+	}
 	return nil, fmt.Errorf("unknown call %q", op)
 }
 

@@ -56,6 +56,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(m.desc(), m.kind, v, labels...)
 	}
 	c.group(put, strconv.Itoa(homeShard), c.n.group.Metrics())
+	for _, h := range c.n.hostedShards() {
+		c.group(put, strconv.Itoa(int(h.id)), h.group.Metrics())
+	}
 	put(metricSessions, float64(c.n.front.server.Connections()))
 	ready := 0.0
 	if c.n.Ready() == nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ostraka/engine/shard"
@@ -41,6 +42,14 @@ type Node struct {
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
 
+	// Replicas of other shards, by id. What follows them belongs to runGroups.
+	groupsMu sync.Mutex
+	groups   map[int32]*hosted // guarded by groupsMu
+	kick     chan struct{}     // buffered 1: look at the list of shards now
+	swept    bool
+	warned   map[int32]string
+	joining  atomic.Bool // a membership is being changed
+
 	stop   context.CancelFunc
 	ctx    context.Context // ends when the node stops; background work runs under it
 	wg     sync.WaitGroup
@@ -56,7 +65,8 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), failed: make(chan error, 1)}
+	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), failed: make(chan error, 1),
+		groups: map[int32]*hosted{}, kick: make(chan struct{}, 1), warned: map[int32]string{}}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -85,6 +95,9 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
+	n.wg.Add(2)
+	go n.runGroups()
+	go n.runManager()
 	return n, n.enter(ctx)
 }
 
@@ -179,8 +192,9 @@ func (n *Node) close() error {
 	}
 	n.stop()
 	n.wg.Wait()
+	errs = append(errs, n.closeGroups())
 	if n.group != nil {
-		n.handOver()
+		handOver(n.log, n.group)
 	}
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
@@ -198,14 +212,14 @@ func (n *Node) close() error {
 }
 
 // handOver gives leadership to another voter, so that writers wait as little as possible.
-func (n *Node) handOver() {
-	if m := n.group.Metrics(); m.State != "Leader" || voters(m) < 2 {
+func handOver(log *slog.Logger, g *raft.Group) {
+	if m := g.Metrics(); m.State != "Leader" || voters(m) < 2 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if err := n.group.TransferLeadership(ctx, ""); err != nil {
-		n.log.Warn("leadership was not handed over", "error", err)
+	if err := g.TransferLeadership(ctx, ""); err != nil {
+		log.Warn("leadership was not handed over", "error", err)
 	}
 }
 

@@ -22,15 +22,20 @@ import (
 
 // sessionDeps is what the node's sessions are built on.
 func sessionDeps(n *Node, reg *session.Registry) session.Deps {
+	return depsOn(n, reg, n.shard, forwarder{n: n, group: n.group})
+}
+
+// depsOn is what sessions of one shard are built on.
+func depsOn(n *Node, reg *session.Registry, e engine.Engine, fw session.Forwarder) session.Deps {
 	rels := n.relations(reg)
-	rt := &exec.Runtime{Engine: n.shard, Relations: rels, TempDir: n.tempDir(), Logger: n.log}
+	rt := &exec.Runtime{Engine: e, Relations: rels, TempDir: n.tempDir(), Logger: n.log}
 	rt.Target = func(cat *catalog.Catalog, rel *catalog.Relation) (*planner.Target, error) {
 		return bind.FillTarget(&planner.Context{Catalog: cat, Relations: rels, Env: &sqltypes.Env{Formats: sqltypes.DefaultFormats()}}, rel)
 	}
 	ex := executor{rt: rt}
 	return session.Deps{
-		Engine: n.shard, Planner: newStatements(n.shard), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
-		Forwarder: forwarder{n}, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n,
+		Engine: e, Planner: newStatements(e), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
+		Forwarder: fw, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n,
 		Limits: session.Limits{TempDir: n.tempDir()},
 		Cache:  cache.New(planCacheEntries), Optimize: optimize,
 	}

@@ -29,6 +29,7 @@ type Options struct {
 	Database string
 	App      string
 	Node     string // this node's id
+	Shard    string // the shard the session is bound to; "": the home shard
 	Secret   []byte // the cluster's join secret
 	TLS      *tls.Config
 	Now      time.Time
@@ -59,6 +60,38 @@ type ended struct{ ctx context.Context }
 
 // Dial opens a session. When it fails nothing has been executed.
 func Dial(ctx context.Context, o Options) (*Conn, error) {
+	cfg, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	pc, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	hj, err := pc.Hijack()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: o.MaxMessage,
+		name: cfg.RuntimeParams[ParamSession]}
+	if c.max <= 0 {
+		c.max = 1 << 30
+	}
+	c.cancelFn = func(ctx context.Context) error { return cancelRequest(ctx, o, hj.PID, hj.SecretKey) }
+	return c, nil
+}
+
+// Connect opens a session that speaks through pgx's own client.
+func Connect(ctx context.Context, o Options) (*pgconn.PgConn, error) {
+	cfg, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	return pgconn.ConnectConfig(ctx, cfg)
+}
+
+// config is how pgx connects.
+func (o *Options) config() (*pgconn.Config, error) {
 	cfg, err := pgconn.ParseConfig("")
 	if err != nil {
 		return nil, err
@@ -87,20 +120,10 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 		ParamNode:          o.Node, ParamTime: at, ParamToken: token(o.Secret, o.Node, o.User, o.Database, at),
 		ParamSession: name,
 	}
-	pc, err := pgconn.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
+	if o.Shard != "" {
+		cfg.RuntimeParams[ParamShard] = o.Shard
 	}
-	hj, err := pc.Hijack()
-	if err != nil {
-		return nil, err
-	}
-	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: o.MaxMessage, name: name}
-	if c.max <= 0 {
-		c.max = 1 << 30
-	}
-	c.cancelFn = func(ctx context.Context) error { return cancelRequest(ctx, o, hj.PID, hj.SecretKey) }
-	return c, nil
+	return cfg, nil
 }
 
 // cancelRequest sends a CancelRequest for a backend over a connection of its own.

@@ -18,6 +18,8 @@ const (
 	ParamToken = "ostraka.peer_token"
 	// ParamSession is a random name of the connection, see Conn.Transaction.
 	ParamSession = "ostraka.peer_session"
+	// ParamShard binds the session to another shard that the node hosts.
+	ParamShard = "ostraka.peer_shard"
 )
 
 // tokenLife bounds the age of a token; clocks of nodes may differ by that much.

@@ -42,6 +42,9 @@ type Config struct {
 	// Peer recognises another node of the cluster by its certificate or secret and lets it
 	// assert a role; nil: nobody.
 	Peer func(c auth.Client, params map[string]string) bool
+	// Shard finds what a peer's session is built on that names another shard than
+	// the home shard (parameter ostraka.peer_shard); nil: there is none.
+	Shard func(id string) (*session.Deps, error)
 	// AuthTimeout 60 s, MaxConnections 1000, MaxUnauthenticated 200.
 	AuthTimeout                        time.Duration
 	MaxConnections, MaxUnauthenticated int
@@ -151,6 +154,7 @@ type connection struct {
 	out    *wire.Out
 	src    *bufio.Reader
 	client session.Client
+	deps   *session.Deps // of another shard; nil: the server's own
 }
 
 // accounts answers from the newest catalogue.
@@ -247,6 +251,19 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	if peer {
 		peerSession = params["ostraka.peer_session"]
 	}
+	if id := params["ostraka.peer_shard"]; id != "" {
+		if !peer {
+			return pgerror.New(pgerror.InvalidAuthorizationSpecification, "only nodes of the cluster may open sessions of shard %s", id)
+		}
+		if s.cfg.Shard == nil {
+			return pgerror.NotSupported("sessions of another shard")
+		}
+		d, err := s.cfg.Shard(id)
+		if err != nil {
+			return err
+		}
+		c.deps = d
+	}
 	for name := range params {
 		if strings.HasPrefix(strings.ToLower(name), "ostraka.peer_") {
 			delete(params, name)
@@ -271,6 +288,12 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	role, err := auth.Authenticate(x, who, method, accounts{cat})
 	if err != nil {
 		return err
+	}
+	if c.deps != nil {
+		// Roles are the home shard's; databases each shard's own.
+		if cat = c.deps.Engine.Catalog(catalog.PostgresDB); cat == nil {
+			return pgerror.New(pgerror.CannotConnectNow, "the shard is starting up")
+		}
 	}
 	db := cat.DatabaseByName(database)
 	if db == nil {
@@ -318,6 +341,9 @@ func (s *Server) session(ctx context.Context) (context.Context, error) {
 	s.conns.Add(1)
 	defer s.conns.Done()
 	deps := s.cfg.Deps
+	if c.deps != nil {
+		deps = *c.deps
+	}
 	limit := deps.Limits.MaxMessage
 	if limit <= 0 {
 		limit = 256 << 20

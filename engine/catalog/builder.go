@@ -130,6 +130,10 @@ func (b *builder) apply(ch Change) {
 		} else {
 			b.stats.del(oidKey(ch.OID))
 		}
+	case ObjShards:
+		b.c.sharding.shards, _ = ch.Desc.(*Shards)
+	case ObjOwned:
+		b.c.sharding.owned, _ = ch.Desc.(*Owned)
 	}
 }
 

@@ -24,6 +24,7 @@ type Catalog struct {
 	databases  table[*Database]
 	defaultACL []*DefaultACL
 	stats      cow[oidKey, *TableStats]
+	sharding   sharding
 	built      *typeCache
 }
 

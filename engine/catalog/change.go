@@ -17,10 +17,14 @@ const (
 	ObjFunction
 	ObjDefaultACL
 	ObjStats
+	ObjShards // shared
+	ObjOwned  // shared
 )
 
 // Shared reports whether objects of the kind belong to no database.
-func (k ObjectKind) Shared() bool { return k == ObjDatabase || k == ObjRole }
+func (k ObjectKind) Shared() bool {
+	return k == ObjDatabase || k == ObjRole || k == ObjShards || k == ObjOwned
+}
 
 // Change puts or drops one descriptor. It is the unit in which DDL travels in
 // commit entries and is kept in the store.
@@ -58,6 +62,10 @@ func Put(db OID, desc any) Change {
 		}
 	case *TableStats:
 		c.Kind, c.OID = ObjStats, d.Relation
+	case *Shards:
+		c.Kind, c.OID, c.DB = ObjShards, ShardsOID, 0
+	case *Owned:
+		c.Kind, c.OID, c.DB = ObjOwned, OwnedOID, 0
 	default:
 		panic(fmt.Sprintf("catalog: no descriptor: %T", desc))
 	}
@@ -141,7 +149,7 @@ func (s *Set) Apply(changes []Change) *Set {
 		} else {
 			continue
 		}
-		c.roles, c.databases = n.shared.roles, n.shared.databases
+		c.roles, c.databases, c.sharding = n.shared.roles, n.shared.databases, n.shared.sharding
 		c.Version = n.version
 		n.dbs[oid] = c
 	}

@@ -82,6 +82,10 @@ func DecodeChange(key, desc []byte) (Change, error) {
 		c.Desc, err = decode[DefaultACL](desc)
 	case ObjStats:
 		c.Desc, err = decode[TableStats](desc)
+	case ObjShards:
+		c.Desc, err = decode[Shards](desc)
+	case ObjOwned:
+		c.Desc, err = decode[Owned](desc)
 	default:
 		err = fmt.Errorf("catalog: descriptor kind %d is not known", c.Kind)
 	}

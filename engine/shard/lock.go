@@ -34,7 +34,11 @@ func (t *Txn) LockRelation(ctx context.Context, rel sqltypes.OID, mode engine.Re
 		}
 		return errReadOnly()
 	}
-	key := txn.RelationKey(uint32(t.opts.Database), uint32(rel))
+	db := uint32(t.opts.Database)
+	if rel == catalog.ShardsOID || rel == catalog.OwnedOID {
+		db = 0 // shared by all databases
+	}
+	key := txn.RelationKey(db, uint32(rel))
 	err := t.term.locks.Acquire(ctx, &t.owner, txn.ClassRelation, key, uint8(mode), t.lockWait(wait))
 	if errors.Is(err, txn.ErrNotAvailable) {
 		name := ""

@@ -61,6 +61,8 @@ func (w schemaWriter) PutDefaultACL(d *catalog.DefaultACL) {
 	w.put(d)
 }
 func (w schemaWriter) PutStats(d *catalog.TableStats) { w.put(d) }
+func (w schemaWriter) PutShards(d *catalog.Shards)    { w.put(d) }
+func (w schemaWriter) PutOwned(d *catalog.Owned)      { w.put(d) }
 func (w schemaWriter) DropRelation(oid sqltypes.OID)  { w.drop(catalog.ObjRelation, oid) }
 func (w schemaWriter) DeleteStorage(storageID uint64) { w.t.dropped = append(w.t.dropped, storageID) }
 

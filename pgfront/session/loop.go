@@ -139,6 +139,7 @@ func (s *Session) close() {
 		p.close()
 	}
 	s.closeUpstream()
+	s.dropParticipant()
 	if s.tx.txn != nil {
 		s.tx.txn.Rollback()
 		s.tx.txn = nil

@@ -150,6 +150,11 @@ func (s *Session) savepoint(name string) error {
 			return err
 		}
 		sp.id = t.txn.Savepoint()
+		if t.part != nil {
+			if err := t.part.Savepoint(s.env.Ctx, len(t.saves)); err != nil {
+				return err
+			}
+		}
 	}
 	t.saves = append(t.saves, sp)
 	return nil
@@ -179,6 +184,12 @@ func (s *Session) release(name string) error {
 	} else if s.tx.txn != nil {
 		s.tx.txn.Release(s.tx.saves[i].id)
 	}
+	if s.tx.part != nil && i >= s.tx.partLevel {
+		if err := s.tx.part.Release(s.env.Ctx, i); err != nil {
+			return err
+		}
+	}
+	s.tx.partLevel = min(s.tx.partLevel, i)
 	s.tx.saves = s.tx.saves[:i]
 	for _, p := range s.portals {
 		p.level = min(p.level, i)
@@ -208,6 +219,9 @@ func (s *Session) rollbackTo(name string) error {
 		if err := t.txn.RollbackTo(t.saves[i].id); err != nil {
 			t.dead = err
 		}
+	}
+	if err := s.rollbackParticipant(i); err != nil {
+		t.dead = err
 	}
 	t.saves = t.saves[:i+1]
 	s.set.RollbackTo(t.saves[i].mark)

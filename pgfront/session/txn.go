@@ -48,7 +48,10 @@ type txn struct {
 	// queried: a statement has taken a snapshot; the isolation level is fixed.
 	queried bool
 	// remote: the block runs in the upstream session.
-	remote        bool
+	remote bool
+	// part is what the transaction does on another shard; it began at savepoint depth partLevel.
+	part          Participant
+	partLevel     int
 	settingsReady bool
 }
 
@@ -206,6 +209,9 @@ func (s *Session) commitTransaction() error {
 	if err == nil && t.remote {
 		err = s.endRemote("COMMIT")
 	}
+	if err == nil {
+		err = s.commitParticipant()
+	}
 	if err == nil && t.txn != nil {
 		err = s.runDeferred(true)
 		if err == nil {
@@ -244,6 +250,7 @@ func (s *Session) rollbackTransaction() {
 			s.closeUpstream()
 		}
 	}
+	s.dropParticipant()
 	if s.tx.txn != nil {
 		s.closePortals(func(p *portal) bool { return !p.held })
 		s.tx.txn.Rollback()
@@ -279,6 +286,7 @@ func (s *Session) abortTransaction(cause error) {
 			t.dead = cause
 		}
 		if len(t.saves) == 0 {
+			s.dropParticipant()
 			s.closePortals(func(p *portal) bool { return !p.held })
 			if t.txn != nil {
 				t.txn.Rollback()
@@ -295,6 +303,9 @@ func (s *Session) abortTransaction(cause error) {
 			if err := t.txn.RollbackTo(sp.id); err != nil {
 				t.dead = err
 			}
+		}
+		if err := s.rollbackParticipant(level - 1); err != nil {
+			t.dead = err
 		}
 		s.set.RollbackTo(sp.mark)
 		s.notify.rollback(sp.listens)

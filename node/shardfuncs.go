@@ -1,0 +1,97 @@
+package node
+
+import (
+	"context"
+	"strconv"
+
+	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// firstShardProc begins the OIDs of the functions of sharding.
+const firstShardProc sqltypes.OID = 9400
+
+// shardFunctions are registered in this order; new ones are appended, so that
+// OIDs are stable. They run on the leader of shard 0, in transactions of their own.
+var shardFunctions = []function{
+	{"shard_create", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDTextArray}, []string{"name", "nodes"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null {
+				return nil, nullArgument("name")
+			}
+			nodes, err := textList(a[1], "nodes")
+			if err != nil {
+				return nil, err
+			}
+			return n.createShard(ctx, a[0].S, nodes)
+		}},
+	{"shard_create", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDInt8Array}, []string{"name", "nodes"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null {
+				return nil, nullArgument("name")
+			}
+			nodes, err := textList(a[1], "nodes")
+			if err != nil {
+				return nil, err
+			}
+			return n.createShard(ctx, a[0].S, nodes)
+		}},
+	{"shard_create", []sqltypes.OID{sqltypes.OIDText}, []string{"name"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null {
+				return nil, nullArgument("name")
+			}
+			return n.createShard(ctx, a[0].S, nil)
+		}},
+	{"shard_drop", []sqltypes.OID{sqltypes.OIDText}, []string{"name"}, true,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null {
+				return nil, nullArgument("name")
+			}
+			return n.removeShard(ctx, a[0].S)
+		}},
+}
+
+func nullArgument(name string) error {
+	return pgerror.New(pgerror.NullValueNotAllowed, "argument %q must not be null", name)
+}
+
+// textList reads an array of names or numbers; nil for NULL.
+func textList(d sqltypes.Datum, what string) ([]string, error) {
+	if d.Null {
+		return nil, nil
+	}
+	out := []string{}
+	arr := sqltypes.OpenArray(d)
+	for _, e := range arr.Elements() {
+		switch {
+		case e.Null:
+			return nil, nullArgument(what)
+		case arr.Elem == sqltypes.OIDInt8:
+			out = append(out, strconv.FormatInt(e.I, 10))
+		default:
+			out = append(out, e.S)
+		}
+	}
+	return out, nil
+}
+
+func init() {
+	for i, f := range shardFunctions {
+		p := &sqltypes.Proc{OID: firstShardProc + sqltypes.OID(i), Name: f.name, Namespace: catalog.SchemaPgCatalog, Kind: 'f',
+			Volatility: sqltypes.Volatile, ArgTypes: f.args, ArgNames: f.names, RetType: sqltypes.OIDJsonb,
+			Src: "ostraka_" + f.name, Cost: 1, Writes: true}
+		p.Fn = func(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) {
+			s, _, err := nodeOf(c)
+			if err != nil {
+				return sqltypes.Null, err
+			}
+			if s.InBlock() {
+				return sqltypes.Null, pgerror.New(pgerror.ActiveSqlTransaction, "%s() cannot run inside a transaction block", f.name)
+			}
+			return f.run(c, args)
+		}
+		sqltypes.RegisterProc(p)
+	}
+}

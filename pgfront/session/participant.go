@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+
+	"ostraka/sqltypes/pgerror"
+)
+
+// Participant is the part of the session's transaction that is on another shard.
+// There is at most one, and then nothing may be written on the session's own
+// shard: COMMIT of both is refused (two-phase commit would come here). Savepoints
+// are numbered by their depth, from 0.
+type Participant interface {
+	Savepoint(ctx context.Context, level int) error
+	RollbackTo(ctx context.Context, level int) error
+	Release(ctx context.Context, level int) error
+	// Commit makes it durable; after an error it is rolled back or its outcome is unknown.
+	Commit(ctx context.Context) error
+	// Rollback is idempotent.
+	Rollback()
+}
+
+// Participant is the other shard's part of the running transaction, nil without one.
+func (s *Session) Participant() Participant { return s.tx.part }
+
+// Enlist makes p a part of the transaction. The caller has made sure that it is
+// a block (InBlock) without a participant.
+func (s *Session) Enlist(p Participant) { s.tx.part, s.tx.partLevel = p, len(s.tx.saves) }
+
+// InBlock reports that a transaction goes on after the running statement: a
+// block, or the implicit one of a query string of several statements.
+func (s *Session) InBlock() bool { return s.inBlock() }
+
+// HasWritten reports that the transaction has written on the session's own shard.
+func (s *Session) HasWritten() bool { return s.tx.txn != nil && s.tx.txn.XidIfAssigned() != 0 }
+
+// ReadOnly reports a read-only transaction.
+func (s *Session) ReadOnly() bool { return s.tx.readOnly }
+
+// commitParticipant commits the other shard's part, before the own transaction,
+// which has nothing to commit then.
+func (s *Session) commitParticipant() error {
+	t := &s.tx
+	if t.part == nil {
+		return nil
+	}
+	if s.HasWritten() {
+		return pgerror.NotSupported("a transaction that writes on two shards").
+			WithHint("Write on the home shard and on another shard in transactions of their own.")
+	}
+	p := t.part
+	t.part = nil
+	return p.Commit(s.env.Ctx)
+}
+
+func (s *Session) dropParticipant() {
+	if p := s.tx.part; p != nil {
+		s.tx.part = nil
+		p.Rollback()
+	}
+}
+
+// rollbackParticipant undoes what was done after savepoint i.
+func (s *Session) rollbackParticipant(i int) error {
+	switch {
+	case s.tx.part == nil:
+		return nil
+	case i < s.tx.partLevel:
+		s.dropParticipant()
+		return nil
+	}
+	return s.tx.part.RollbackTo(s.env.Ctx, i)
+}
