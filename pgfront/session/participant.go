@@ -27,10 +27,6 @@ func (s *Session) Participant() Participant { return s.tx.part }
 // a block (InBlock) without a participant.
 func (s *Session) Enlist(p Participant) { s.tx.part, s.tx.partLevel = p, len(s.tx.saves) }
 
-// InBlock reports that a transaction goes on after the running statement: a
-// block, or the implicit one of a query string of several statements.
-func (s *Session) InBlock() bool { return s.inBlock() }
-
 // HasWritten reports that the transaction has written on the session's own shard.
 func (s *Session) HasWritten() bool { return s.tx.txn != nil && s.tx.txn.XidIfAssigned() != 0 }
 
