@@ -15,7 +15,7 @@ const firstShardProc sqltypes.OID = 9400
 // shardFunctions are registered in this order; new ones are appended, so that
 // OIDs are stable. They run on the leader of shard 0, in transactions of their own.
 var shardFunctions = []function{
-	{"shard_create", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDTextArray}, []string{"name", "nodes"}, true,
+	{"shard_create", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDTextArray}, []string{"name", "nodes"}, true, true, 0, nil,
 		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			if a[0].Null {
 				return nil, nullArgument("name")
@@ -26,7 +26,7 @@ var shardFunctions = []function{
 			}
 			return n.createShard(ctx, a[0].S, nodes)
 		}},
-	{"shard_create", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDInt8Array}, []string{"name", "nodes"}, true,
+	{"shard_create", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDInt8Array}, []string{"name", "nodes"}, true, true, 0, nil,
 		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			if a[0].Null {
 				return nil, nullArgument("name")
@@ -37,14 +37,14 @@ var shardFunctions = []function{
 			}
 			return n.createShard(ctx, a[0].S, nodes)
 		}},
-	{"shard_create", []sqltypes.OID{sqltypes.OIDText}, []string{"name"}, true,
+	{"shard_create", []sqltypes.OID{sqltypes.OIDText}, []string{"name"}, true, true, 0, nil,
 		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			if a[0].Null {
 				return nil, nullArgument("name")
 			}
 			return n.createShard(ctx, a[0].S, nil)
 		}},
-	{"shard_drop", []sqltypes.OID{sqltypes.OIDText}, []string{"name"}, true,
+	{"shard_drop", []sqltypes.OID{sqltypes.OIDText}, []string{"name"}, true, true, 0, nil,
 		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
 			if a[0].Null {
 				return nil, nullArgument("name")
