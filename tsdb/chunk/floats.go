@@ -7,11 +7,15 @@ import (
 )
 
 // Floats that all are decimal numbers of a few digits (v = i / 10^e, exactly the
-// nearest float) are written as those integers; others as the XOR of each value's
-// bits with those of the one before (Pelkonen et al., "Gorilla", 2015).
+// nearest float) are written as those integers. Others are written as their bits,
+// taken for integers without the trailing zeros that all of them have: floats of
+// one sign order as their bits do, so that differences are small. Where many
+// values repeat, the XOR of each value's bits with those of the one before
+// (Pelkonen et al., "Gorilla", 2015) may be smaller.
 
 const (
 	floatXOR     = 255
+	floatBits    = 254 // followed by the number of bits shifted out
 	maxExponent  = 9
 	maxExactInt  = 1 << 53
 	sampleValues = 8
@@ -38,7 +42,27 @@ func appendFloats(dst []byte, v []float64, null []bool, nulls int) []byte {
 			return appendInts(append(dst, byte(e)), ints)
 		}
 	}
-	return appendXOR(append(dst, floatXOR), v)
+	var or uint64
+	same := 0
+	for i, f := range v {
+		or |= math.Float64bits(f)
+		if i > 0 && math.Float64bits(f) == math.Float64bits(v[i-1]) {
+			same++
+		}
+	}
+	shift := bits.TrailingZeros64(or) & 63
+	ints := buf[:0]
+	for _, f := range v {
+		ints = append(ints, int64(math.Float64bits(f))>>shift)
+	}
+	at := len(dst)
+	dst = appendInts(append(dst, floatBits, byte(shift)), ints)
+	if same > len(v)/4 {
+		if x := appendXOR([]byte{floatXOR}, v); len(x) < len(dst)-at {
+			return append(dst[:at], x...)
+		}
+	}
+	return dst
 }
 
 // decimalExponent finds the smallest e for which all values are exact, trying
@@ -87,7 +111,7 @@ func decodeFloats(b []byte, dst []float64) bool {
 	if e == floatXOR {
 		return decodeXOR(b[1:], dst)
 	}
-	if e > maxExponent {
+	if e > maxExponent && e != floatBits || len(b) < 2 {
 		return false
 	}
 	var buf [512]int64
@@ -96,6 +120,16 @@ func decodeFloats(b []byte, dst []float64) bool {
 		ints = make([]int64, len(dst))
 	}
 	ints = ints[:len(dst)]
+	if e == floatBits {
+		if _, ok := decodeInts(b[2:], ints); !ok {
+			return false
+		}
+		shift := b[1] & 63
+		for i, x := range ints {
+			dst[i] = math.Float64frombits(uint64(x) << shift)
+		}
+		return true
+	}
 	if _, ok := decodeInts(b[1:], ints); !ok {
 		return false
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"ostraka/bench/timeseries"
 	"ostraka/sqltypes"
 	"ostraka/tsdb/chunk"
@@ -42,7 +44,7 @@ func filled(b *testing.B) (*Store, *Table) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		st, err := Open(Options{Dir: dir})
+		st, err := Open(Options{Dir: dir, Cache: pebble.NewCache(64 << 20)})
 		if err != nil {
 			b.Fatal(err)
 		}

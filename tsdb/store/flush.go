@@ -95,13 +95,20 @@ func (st *Store) freeze() error {
 	defer st.mu.Unlock()
 	st.frozen = st.mem
 	st.mem = &memtable{base: st.seq, wal: segment, heads: make([]*head, len(st.byID))}
+	if n := len(st.frozen.used); n > 0 && n <= 100_000 {
+		rows := int(st.frozen.rows) / n
+		st.mem.expect = min(rows+rows/8, maxReserve)
+	}
 	// The rotation has put all of it on disk.
 	for v := st.visible.Load(); v < st.seq && !st.visible.CompareAndSwap(v, st.seq); v = st.visible.Load() {
 	}
 	return nil
 }
 
-const writeBatchBytes = 4 << 20
+const (
+	writeBatchBytes = 4 << 20
+	maxReserve      = 8192 // rows of a series that room is made for at once
+)
 
 // writeChunks writes a memtable as chunks of generation gen and then notes that the log
 // is needed from segment needed on only.

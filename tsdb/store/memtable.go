@@ -18,6 +18,8 @@ type memtable struct {
 	base  uint64 // sequence number before the first row
 	// wal is the first log segment with rows of this memtable.
 	wal uint64
+	// expect is how many rows a series had in the memtable before, on average.
+	expect int
 }
 
 // head is the rows of one series, in order of arrival.
@@ -43,11 +45,27 @@ func (m *memtable) head(s *Series) *head {
 		for i, f := range fields {
 			h.Cols[i].ID, h.Cols[i].Kind = f.ID, f.Kind
 		}
+		if m.expect > 0 {
+			m.reserve(h)
+		}
 		m.heads[s.SID] = h
 		m.used = append(m.used, s)
 		m.bytes += headBytes
 	}
 	return h
+}
+
+// reserve makes room for as many rows as are expected.
+func (m *memtable) reserve(h *head) {
+	h.Time, h.seqs = make([]int64, 0, m.expect), make([]uint32, 0, m.expect)
+	for i := range h.Cols {
+		switch c := &h.Cols[i]; c.Kind {
+		case chunk.Float:
+			c.F64 = make([]float64, 0, m.expect)
+		case chunk.Int:
+			c.I64 = make([]int64, 0, m.expect)
+		}
+	}
 }
 
 // place appends the row's time.

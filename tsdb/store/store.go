@@ -105,8 +105,8 @@ func chunkOptions(opt Options) *pebble.Options {
 	for i := range o.Levels {
 		// Chunks are packed already.
 		o.Levels[i].Compression = func() *sstable.CompressionProfile { return block.NoCompression }
-		o.Levels[i].BlockSize = 64 << 10
-		o.Levels[i].IndexBlockSize = 64 << 10
+		o.Levels[i].BlockSize = 16 << 10
+		o.Levels[i].IndexBlockSize = 32 << 10
 	}
 	return o
 }
