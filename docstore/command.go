@@ -1,6 +1,7 @@
 package docstore
 
 import (
+	"context"
 	"time"
 
 	"ostraka/engine"
@@ -159,6 +160,9 @@ type State struct {
 	Owner sqltypes.OID
 	// May says whether the session's role may read or write a collection; nil: it may.
 	May func(rel *catalog.Relation, write bool) bool
+	// Fetch, when not nil, reads other collections for $lookup and $unionWith
+	// (OpFind or OpAggregate) wherever they are.
+	Fetch func(ctx context.Context, cmd *Command) (Result, error)
 	// NewID makes the _id of a document that has none; nil: NewObjectID.
 	NewID func() JSON
 }

@@ -56,6 +56,20 @@ func Run(ctx context.Context, st *State, cmd *Command) (Result, error) {
 		return r.update(ctx, cmd)
 	case OpDelete, OpDeleteOne:
 		return r.delete(ctx, cmd)
+	case OpTextSearch:
+		return r.textSearch(ctx, cmd)
+	case OpVectorSearch:
+		return r.vectorSearch(ctx, cmd)
+	case OpFindForUpdate:
+		return r.findForUpdate(ctx, cmd)
+	case OpStats:
+		return r.stats(ctx, cmd)
+	case OpCompact:
+		return r.compact(ctx, cmd)
+	case OpExpire:
+		return r.expire(ctx, cmd)
+	case OpAggregate:
+		return r.aggregate(ctx, cmd)
 	case OpExplain:
 		return r.explain(ctx, cmd)
 	case OpCreateCollection:
