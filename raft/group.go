@@ -261,7 +261,11 @@ func (g *Group) Propose(ctx context.Context, term uint64, payload []byte) (commi
 	if l := g.lead.get(); !l.IsLeader || l.Term != term {
 		return commitlog.Position{}, fmt.Errorf("%w: this node does not lead in term %d (now term %d, leader %q)", commitlog.ErrNotAppended, term, l.Term, l.LeaderID)
 	}
-	return g.batcher.propose(ctx, term, payload)
+	pos, err := g.batcher.propose(ctx, term, payload)
+	if err == nil {
+		g.plantedAgain(term, payload)
+	}
+	return pos, err
 }
 
 // Leadership implements commitlog.Log.

@@ -89,7 +89,9 @@ func (n *nemesis) one(ctx context.Context, f Fault) occurrence {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for _, x := range nodes {
-			delete(n.busy, x)
+			if !ofLinks(f.Kind) {
+				delete(n.busy, x)
+			}
 		}
 	}()
 	switch f.Kind {
@@ -138,7 +140,7 @@ func (n *nemesis) pick(f Fault, lead *cluster.Node) []*cluster.Node {
 	defer n.mu.Unlock()
 	var out []*cluster.Node
 	add := func(x *cluster.Node, limit int) {
-		if len(out) < limit && !n.busy[x] {
+		if len(out) < limit && (ofLinks(f.Kind) || !n.busy[x]) {
 			out = append(out, x)
 		}
 	}
@@ -172,10 +174,15 @@ func (n *nemesis) pick(f Fault, lead *cluster.Node) []*cluster.Node {
 		}
 	}
 	for _, x := range out {
-		n.busy[x] = true
+		if !ofLinks(f.Kind) {
+			n.busy[x] = true
+		}
 	}
 	return out
 }
+
+// ofLinks: faults of the network, which can meet a node that has another one.
+func ofLinks(k Kind) bool { return k == Partition || k == Asymmetric || k == SlowLink }
 
 func (n *nemesis) sleep(ctx context.Context, d time.Duration) {
 	select {

@@ -558,10 +558,14 @@ func (s *Session) relaySimple(p *prepared) error {
 	}
 	// Blanks keep error positions right when the statement is not the first of its string.
 	sql := strings.Repeat(" ", utf8.RuneCountInString(p.text[:p.stmt.Location])) + p.stmt.Text
-	return s.runUpstream(sql, func(kind byte, body []byte) error {
+	err := s.runUpstream(sql, func(kind byte, body []byte) error {
 		s.out.Raw(kind, body)
 		return s.out.Err()
 	})
+	if plantedRetry && pgerror.CodeOf(err) == pgerror.TransactionResolutionUnknown && s.tx.state != txBlock {
+		return s.relaySimple(p)
+	}
+	return err
 }
 
 // prepareUpstream makes a statement known that EXECUTE is about to name.

@@ -151,7 +151,7 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 			return err
 		}
 	}
-	if err := s.db.write(func() error { return b.Commit(pebble.Sync) }); err != nil {
+	if err := s.db.write(func() error { return b.Commit(logSync) }); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -29,6 +29,9 @@ func Monotonic(h history.History) []Anomaly {
 		if o.Outcome != history.OK {
 			continue
 		}
+		if len(m.Read) == 0 {
+			continue
+		}
 		v, at := m.Read[0], where{o.Session, m.Key}
 		if m.F == "inc" {
 			acked[m.Key]++
@@ -52,7 +55,11 @@ func Monotonic(h history.History) []Anomaly {
 			continue
 		}
 		m := o.Mops[0]
-		if v := m.Read[0]; v < acked[m.Key] {
+		v := int64(-1) // gone
+		if len(m.Read) > 0 {
+			v = m.Read[0]
+		}
+		if v < acked[m.Key] {
 			out = append(out, Anomaly{LostWrite, fmt.Sprintf("counter %d is %d after %d acknowledged increments", m.Key, v, acked[m.Key]), []*history.Op{o}})
 		} else if v > possible[m.Key] {
 			out = append(out, Anomaly{AppliedTwice, fmt.Sprintf("counter %d is %d after at most %d increments", m.Key, v, possible[m.Key]), []*history.Op{o}})

@@ -8,6 +8,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -89,7 +90,11 @@ func (c *Client) connect(ctx context.Context) bool {
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err == nil && c.Read != "" {
-		if _, err = conn.Exec(ctx, "SET ostraka.read_consistency = '"+c.Read+"'"); err != nil {
+		_, err = conn.Exec(ctx, "SET ostraka.read_consistency = '"+c.Read+"'", pgx.QueryExecModeSimpleProtocol)
+		if err == nil && c.Read == "bounded" {
+			_, err = conn.Exec(ctx, fmt.Sprintf("SET ostraka.max_staleness = %d", staleness.Milliseconds()), pgx.QueryExecModeSimpleProtocol)
+		}
+		if err != nil {
 			conn.Close(ctx)
 		}
 	}

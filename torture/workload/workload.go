@@ -2,11 +2,13 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"ostraka/torture/check"
 	"ostraka/torture/history"
@@ -58,8 +60,8 @@ func All() []Workload {
 	return append(out, Append("serializable", "linearizable"), Append("repeatable read", "leader"))
 }
 
-// staleness is the default of ostraka.max_staleness.
-const staleness = 10 * time.Second
+// staleness is how old bounded reads may be.
+const staleness = 700 * time.Millisecond
 
 // Select returns the workloads whose names begin with one of the given words.
 func Select(names []string) ([]Workload, error) {
@@ -248,26 +250,30 @@ func ints(ctx context.Context, q queryer, sql string, args ...any) ([]int64, err
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// final records a read at rest, trying until it succeeds.
+// final records a read at rest, trying until it succeeds. A table that is not there
+// any more has no rows.
 func (c *Client) final(ctx context.Context, mops []history.Mop, f func(ctx context.Context, conn *pgx.Conn, mops []history.Mop) error) error {
+	var last error
 	for {
 		if c.connect(ctx) {
 			done := append([]history.Mop(nil), mops...)
 			o := c.Rec.Call(c.Process, c.session, c.Node.ID, mops...)
 			err := f(ctx, c.conn, done)
+			if pe := (*pgconn.PgError)(nil); errors.As(err, &pe) && pe.Code == "42P01" {
+				copy(done, mops)
+				err = nil
+			}
 			if err == nil {
 				c.Rec.Done(o, done, history.OK, nil)
 				o.Final = true
 				return nil
 			}
 			c.Rec.Done(o, mops, history.Fail, err)
-			if ctx.Err() != nil {
-				return fmt.Errorf("final read on node %s: %w", c.Node.ID, err)
-			}
+			last = err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("node %s cannot be asked: %w", c.Node.ID, ctx.Err())
+			return fmt.Errorf("node %s cannot be asked: %w (%v)", c.Node.ID, ctx.Err(), last)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
