@@ -23,6 +23,8 @@ const dataFormat = "ostraka data 1"
 //
 //	FORMAT          version of the layout
 //	node            the node's id
+//	cluster.id      the cluster that the data belongs to
+//	audit.log       calls of functions that change the cluster
 //	cluster.secret  the cluster's join secret
 //	log/            Raft log of all groups
 //	shard-0/        state of the home shard

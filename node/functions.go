@@ -108,17 +108,34 @@ func init() {
 }
 
 // run checks who calls, calls, and answers with a JSON document.
-func (f function) run(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) {
+func (f function) run(c *sqltypes.Call, args []sqltypes.Datum) (_ sqltypes.Datum, failed error) {
 	s, n, err := nodeOf(c)
 	if err != nil {
 		return sqltypes.Null, err
 	}
 	if f.admin {
+		record := auditRecord{User: s.SessionUser(), Role: s.CurrentUser(), Client: s.ClientAddr(), Function: f.name, Args: argTexts(c, args)}
 		if !mayAdminister(s) {
-			return sqltypes.Null, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", f.name).
+			err := pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", f.name).
 				WithHint("Only superusers and members of the role %q may call it.", adminRole)
+			record.Error = err.Message
+			if aerr := n.audit.add(record); aerr != nil {
+				return sqltypes.Null, aerr
+			}
+			return sqltypes.Null, err
 		}
 		n.log.Info("audit: cluster function", "function", f.name, "user", s.SessionUser(), "role", s.CurrentUser())
+		if err := n.audit.add(record); err != nil {
+			return sqltypes.Null, err
+		}
+		defer func() {
+			if failed != nil {
+				record.Error = failed.Error()
+				if err := n.audit.add(record); err != nil {
+					n.log.Error("audit log", "error", err)
+				}
+			}
+		}()
 	}
 	if f.session != nil {
 		return f.session(s, args)
@@ -132,6 +149,20 @@ func (f function) run(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, 
 		return sqltypes.Null, err
 	}
 	return sqltypes.TypeByOID(sqltypes.OIDJsonb).In(c.Env, string(text), -1)
+}
+
+// argTexts are arguments as the audit log shows them.
+func argTexts(c *sqltypes.Call, args []sqltypes.Datum) []string {
+	var out []string
+	for i, a := range args {
+		typ := sqltypes.TypeByOID(c.Proc.ArgTypes[i])
+		if a.Null || typ == nil || typ.Out == nil {
+			out = append(out, "NULL")
+			continue
+		}
+		out = append(out, string(typ.Out(c.Env, nil, a)))
+	}
+	return out
 }
 
 func nodeOf(c *sqltypes.Call) (*session.Session, *Node, error) {
@@ -154,12 +185,7 @@ func mayAdminister(s *session.Session) bool {
 	if admin == nil {
 		return false
 	}
-	for _, m := range s.Role().MemberOf {
-		if m.Role == admin.OID {
-			return true
-		}
-	}
-	return false
+	return s.MemberOf(admin.OID)
 }
 
 func (n *Node) addLearner(ctx context.Context, id, addr string) (any, error) {

@@ -10,7 +10,7 @@ import (
 // TestClusterFunctions: what the cluster functions answer and refuse, on the leader and on a follower.
 func TestClusterFunctions(t *testing.T) {
 	c := demoCluster(t)
-	dial(t, c.leader()).do("CREATE ROLE nobody_special; CREATE ROLE ostraka_admin; CREATE ROLE operator; GRANT ostraka_admin TO operator")
+	dial(t, c.leader()).do("CREATE ROLE nobody_special; CREATE ROLE operators; CREATE ROLE operator; GRANT ostraka_admin TO operators; GRANT operators TO operator")
 	for _, n := range []*Node{c.leader(), c.follower()} {
 		cl := dial(t, n)
 		cl.soon("SELECT count(*) FROM pg_roles WHERE rolname = 'operator'", "1")

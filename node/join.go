@@ -50,6 +50,11 @@ func (n *Node) rejoin(ctx context.Context) error {
 func (n *Node) initCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+	if n.ident.ID() == "" && len(n.group.Metrics().Members) == 0 {
+		if err := n.ident.found(); err != nil {
+			return err
+		}
+	}
 	if err := n.group.Bootstrap(ctx); err != nil {
 		return err
 	}
@@ -127,6 +132,9 @@ func (n *Node) admit(ctx context.Context, c joinCall) error {
 		return errors.New("the node is starting")
 	}
 	n.log.Info("a node joins", "id", c.ID, "raft_addr", c.Addr)
+	if err := n.audit.add(auditRecord{User: "node " + c.ID, Function: "join", Args: []string{c.ID, c.Addr}}); err != nil {
+		return err
+	}
 	if _, err := n.group.AddLearner(ctx, c.ID, c.Addr); err != nil {
 		return err
 	}

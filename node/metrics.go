@@ -25,13 +25,15 @@ var (
 	metricDurable     = metric{"ostraka_raft_durable_index_count", "newest index whose effects are flushed", []string{"group"}, prometheus.GaugeValue}
 	metricLogBytes    = metric{"ostraka_raft_log_size_bytes", "size of the replicated log on disk", []string{"group"}, prometheus.GaugeValue}
 	metricMemberLag   = metric{"ostraka_raft_member_lag_entries", "entries a member lacks, as the leader knows", []string{"group", "member"}, prometheus.GaugeValue}
+	metricMemberMatch = metric{"ostraka_raft_member_match_index_count", "highest log index that a member is known to have, as the leader knows", []string{"group", "member"}, prometheus.GaugeValue}
+	metricMemberSeen  = metric{"ostraka_raft_member_last_contact_seconds", "time since a member answered the leader", []string{"group", "member"}, prometheus.GaugeValue}
 	metricLastContact = metric{"ostraka_raft_last_contact_seconds", "time since the leader was heard", []string{"group"}, prometheus.GaugeValue}
 	metricSessions    = metric{"ostraka_front_sessions_count", "open client connections", nil, prometheus.GaugeValue}
 	metricReady       = metric{"ostraka_node_ready_info", "1 when the node can serve", nil, prometheus.GaugeValue}
 )
 
 // allMetrics is compared with the documentation.
-var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricLastContact,
+var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricMemberMatch, metricMemberSeen, metricLastContact,
 	metricSessions, metricReady}
 
 func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.help, m.labels, nil) }
@@ -80,6 +82,10 @@ func (c collector) group(put func(metric, float64, ...string), group string, m r
 	for _, x := range m.Members {
 		if x.Progress != nil {
 			put(metricMemberLag, float64(x.Progress.Lag), group, x.ID)
+			put(metricMemberMatch, float64(x.Progress.Match), group, x.ID)
+			if !x.Progress.LastContact.IsZero() {
+				put(metricMemberSeen, time.Since(x.Progress.LastContact).Seconds(), group, x.ID)
+			}
 		}
 	}
 }

@@ -39,6 +39,8 @@ type Node struct {
 	front *front
 	http  *httpServer
 	peers *directory
+	ident *clusterID
+	audit *auditLog
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
 
@@ -79,6 +81,12 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		}
 	}
 	if n.dir, err = openDataDir(cfg.DataDir, cfg.NodeID); err != nil {
+		return nil, err
+	}
+	if n.ident, err = openClusterID(n.dir); err != nil {
+		return nil, err
+	}
+	if n.audit, err = openAuditLog(n.dir.path("audit.log")); err != nil {
 		return nil, err
 	}
 	if err := n.openStorage(); err != nil {
@@ -124,7 +132,7 @@ func (n *Node) openRaft(ctx context.Context) error {
 	if n.faults = n.cfg.faults; n.faults == nil && n.cfg.FaultInjection {
 		n.faults = transport.NewFaults(uint64(time.Now().UnixNano()))
 	}
-	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: secret,
+	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: secret, Cluster: n.ident,
 		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
 	if err != nil {
 		return err
@@ -204,6 +212,9 @@ func (n *Node) close() error {
 	}
 	if n.cache != nil {
 		n.cache.Unref()
+	}
+	if n.audit != nil {
+		errs = append(errs, n.audit.close())
 	}
 	if n.dir != nil {
 		errs = append(errs, n.dir.lock.Close())

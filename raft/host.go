@@ -73,6 +73,7 @@ func OpenHost(cfg HostConfig) (*Host, error) {
 		NodeID:    cfg.NodeID,
 		Advertise: cfg.Advertise,
 		Secret:    cfg.Secret,
+		Cluster:   cfg.Cluster,
 		TLS:       cfg.TLS,
 		Logger:    cfg.Logger,
 	})

@@ -278,6 +278,15 @@ func (g *Group) step(ctx context.Context, f hraft.IndexFuture) (commitlog.Positi
 func (g *Group) stepTimeout() time.Duration { return 10 * g.timers.Election }
 
 func (g *Group) addLearner(ctx context.Context, id, addr string) (commitlog.Position, error) {
+	if id != g.self {
+		// A node that is not up yet may be added; one of another cluster would never catch up.
+		call, cancel := context.WithTimeout(ctx, g.timers.Election)
+		err := g.host.control.Call(call, id, addr, opPing, 0, struct{}{}, nil)
+		cancel()
+		if errors.Is(err, transport.ErrForeign) {
+			return commitlog.Position{}, fmt.Errorf("node %s at %s cannot be added: %w", id, addr, err)
+		}
+	}
 	pos, err := g.step(ctx, g.raft.AddNonvoter(hraft.ServerID(id), hraft.ServerAddress(addr), 0, g.stepTimeout()))
 	if err != nil {
 		return pos, fmt.Errorf("adding node %s at %s: %w", id, addr, err)

@@ -68,6 +68,8 @@ type HostConfig struct {
 	Advertise string
 	// Secret is the cluster's join secret; empty means peers are not asked for one.
 	Secret []byte
+	// Cluster tells nodes of different clusters apart; see transport.MuxConfig.
+	Cluster transport.Cluster
 	// TLS protects the port; see transport.MuxConfig.
 	TLS    *tls.Config
 	Timers Timers

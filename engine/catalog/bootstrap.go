@@ -22,6 +22,8 @@ const (
 	PgReadAllSettings OID = 3374
 	PgReadAllStats    OID = 3375
 	PgStatScanTables  OID = 3377
+	// OstrakaAdmin may call the functions that change the cluster.
+	OstrakaAdmin OID = 9900
 
 	collationC OID = 950
 )
@@ -47,6 +49,7 @@ func Bootstrap(superuser string) []Change {
 		{OID: PgDatabaseOwner, Name: "pg_database_owner"},
 		{OID: PgReadAllData, Name: "pg_read_all_data"},
 		{OID: PgWriteAllData, Name: "pg_write_all_data"},
+		{OID: OstrakaAdmin, Name: "ostraka_admin"},
 	} {
 		r.Inherit, r.ConnLimit = true, -1
 		shared(&r)

@@ -94,6 +94,17 @@ func (s *Session) findRole(name string) *catalog.Role {
 	return nil
 }
 
+// MemberOf reports that the current role is, directly or not, a member of a role.
+func (s *Session) MemberOf(role sqltypes.OID) bool { return s.memberOf(s.role, role, 0) }
+
+// ClientAddr is where the client connected from, "" when it is not known.
+func (s *Session) ClientAddr() string {
+	if s.client.Remote == nil {
+		return ""
+	}
+	return s.client.Remote.String()
+}
+
 // memberOf reports that role is, directly or not, a member of the role with that OID.
 func (s *Session) memberOf(role *catalog.Role, oid sqltypes.OID, depth int) bool {
 	if role.OID == oid {

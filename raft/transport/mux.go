@@ -20,6 +20,8 @@ type MuxConfig struct {
 	Advertise string
 	// Secret is the cluster's join secret; empty means none is asked for.
 	Secret []byte
+	// Cluster is the cluster that the node's data belongs to; nil: none is checked.
+	Cluster Cluster
 	// TLS, if not nil, protects both directions: it must carry the node's
 	// certificate, the cluster CA as RootCAs and ClientCAs, and should ask for
 	// client certificates.
@@ -27,6 +29,22 @@ type MuxConfig struct {
 	// HandshakeTimeout bounds dial and handshake; 0 means 5 s.
 	HandshakeTimeout time.Duration
 	Logger           *slog.Logger
+}
+
+// Cluster is a node's memory of the cluster that its data belongs to. It is safe
+// for concurrent use.
+type Cluster interface {
+	// ID is "" before the node belongs to one; at most 64 bytes.
+	ID() string
+	// Adopt is called when a node of a cluster calls one that has none.
+	Adopt(id string) error
+}
+
+func (m *Mux) cluster() string {
+	if m.cfg.Cluster == nil {
+		return ""
+	}
+	return m.cfg.Cluster.ID()
 }
 
 // maxPending bounds connections whose handshake has not passed.
@@ -144,7 +162,10 @@ func (m *Mux) welcome(conn net.Conn) {
 		}
 		conn = tc
 	}
-	h, err := acceptHandshake(conn, m.cfg.Secret, m.hosted)
+	h, err := acceptHandshake(conn, m.cfg.Secret, m.cluster(), m.hosted)
+	if err == nil && h.cluster != "" && m.cfg.Cluster != nil && m.cfg.Cluster.ID() == "" {
+		err = m.cfg.Cluster.Adopt(h.cluster)
+	}
 	<-m.pending
 	if err != nil {
 		m.drop(raw)
@@ -209,6 +230,14 @@ func (m *Mux) serveControl(f func(peer string, conn net.Conn)) {
 
 // dial opens a stream to a peer and proves membership.
 func (m *Mux) dial(kind byte, group uint32, addr string, timeout time.Duration) (net.Conn, error) {
+	conn, err := m.dialAs(m.cluster(), kind, group, addr, timeout)
+	if errors.Is(err, errVersion) { // a program from before clusters had ids
+		return m.dialAs("", kind, group, addr, timeout)
+	}
+	return conn, err
+}
+
+func (m *Mux) dialAs(cluster string, kind byte, group uint32, addr string, timeout time.Duration) (net.Conn, error) {
 	if timeout <= 0 || timeout > m.cfg.HandshakeTimeout {
 		timeout = m.cfg.HandshakeTimeout
 	}
@@ -231,7 +260,7 @@ func (m *Mux) dial(kind byte, group uint32, addr string, timeout time.Duration) 
 		}
 		conn = tc
 	}
-	if err := dialHandshake(conn, m.cfg.Secret, kind, group, m.cfg.NodeID); err != nil {
+	if err := dialHandshake(conn, m.cfg.Secret, kind, group, m.cfg.NodeID, cluster); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("raft port %s: %w", addr, err)
 	}

@@ -78,6 +78,14 @@ func clusterTLS(t *testing.T) *tls.Config {
 	}
 }
 
+type fixedCluster struct{ id string }
+
+func (c *fixedCluster) ID() string { return c.id }
+func (c *fixedCluster) Adopt(id string) error {
+	c.id = id
+	return nil
+}
+
 func TestHandshake(t *testing.T) {
 	ca, otherCA := clusterTLS(t), clusterTLS(t)
 	tests := []struct {
@@ -95,6 +103,10 @@ func TestHandshake(t *testing.T) {
 		{name: "tls", accept: MuxConfig{TLS: ca, Secret: []byte("s")}, dial: MuxConfig{TLS: ca, Secret: []byte("s")}},
 		{name: "wrong ca", accept: MuxConfig{TLS: ca}, dial: MuxConfig{TLS: otherCA}, want: "certificate"},
 		{name: "plain to tls", accept: MuxConfig{TLS: ca}, want: "handshake failed"},
+		{name: "same cluster", accept: MuxConfig{Cluster: &fixedCluster{id: "a"}}, dial: MuxConfig{Cluster: &fixedCluster{id: "a"}, Secret: nil}},
+		{name: "no cluster yet", accept: MuxConfig{Cluster: &fixedCluster{}, Secret: []byte("s")}, dial: MuxConfig{Cluster: &fixedCluster{id: "a"}, Secret: []byte("s")}},
+		{name: "new node calls", accept: MuxConfig{Cluster: &fixedCluster{id: "a"}}, dial: MuxConfig{Cluster: &fixedCluster{}}},
+		{name: "other cluster", accept: MuxConfig{Cluster: &fixedCluster{id: "a"}}, dial: MuxConfig{Cluster: &fixedCluster{id: "b"}}, wantErr: ErrForeign, want: `the peer has data of cluster "a", this node of "b"`},
 		{name: "unknown group", group: 9, wantErr: ErrNoGroup, want: "does not host"},
 	}
 	for _, tt := range tests {
@@ -284,7 +296,7 @@ func FuzzAcceptHandshake(f *testing.F) {
 			io.Copy(io.Discard, client)
 		}()
 		server.SetDeadline(time.Now().Add(20 * time.Millisecond))
-		acceptHandshake(server, nil, func(byte, uint32) bool { return true })
+		acceptHandshake(server, nil, "", func(byte, uint32) bool { return true })
 		server.Close()
 		client.Close()
 	})
