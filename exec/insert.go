@@ -25,6 +25,7 @@ type insertOp struct {
 	where    *expr.Program
 	both     []sqltypes.Datum // existing row, excluded row
 	updated  []sqltypes.Datum
+	ret      []sqltypes.Datum // a row for RETURNING, with its xmin and xmax
 }
 
 func (x *Execution) buildInsert(p *planner.Insert) (built, error) {
@@ -105,7 +106,7 @@ func (o *insertOp) insertRow() error {
 			return err
 		}
 		o.count()
-		return o.yield(o.row)
+		return o.yieldNew(o.row, 0)
 	}
 	arbiters := o.conflict.Arbiters
 	if arbiters == nil {
@@ -118,7 +119,7 @@ func (o *insertOp) insertRow() error {
 		}
 		if c == nil {
 			o.count()
-			return o.yield(o.row)
+			return o.yieldNew(o.row, 0)
 		}
 		if !o.conflict.DoUpdate {
 			return nil
@@ -189,8 +190,21 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 		return false, err
 	}
 	o.count()
-	return true, o.yield(o.updated)
+	// As in PostgreSQL the new version of a row that was locked first says by whom.
+	return true, o.yieldNew(o.updated, o.x.txn.XidIfAssigned())
 }
+
+// yieldNew is yield of a row followed by its xmin and xmax.
+func (o *insertOp) yieldNew(row []sqltypes.Datum, xmax uint64) error {
+	if len(o.returning) == 0 {
+		return nil
+	}
+	o.ret = append(append(o.ret[:0], row...), xidDatum(o.x.txn.XidIfAssigned()), xidDatum(xmax))
+	return o.yield(o.ret)
+}
+
+// xidDatum is the 32-bit form of a transaction id.
+func xidDatum(xid uint64) sqltypes.Datum { return sqltypes.Int(int64(uint32(xid))) }
 
 // conflictKey is the new row's key in the index it collided in.
 func (o *insertOp) conflictKey(c *engine.Conflict) ([]sqltypes.Datum, bool, error) {

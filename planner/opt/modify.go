@@ -158,6 +158,12 @@ func (lv *level) returning(rest []expr.Expr) []expr.Expr {
 			if attr == engine.AttrTableOID {
 				return &expr.Const{T: v.T, Val: sqltypes.Int(int64(lv.rte(rel).Rel.OID))}
 			}
+			if lv.q.Command == planner.CmdUpdate && attr == engine.AttrXmax {
+				return &expr.Const{T: v.T, Val: sqltypes.Int(0)} // nobody has locked or deleted the new row
+			}
+			if i := insertedSystem(attr); lv.q.Command == planner.CmdInsert && i >= 0 {
+				return &expr.Col{T: v.T, Idx: len(b.cols) + i, Name: systemColumn(attr).Name}
+			}
 			if b.find(v) < 0 {
 				lv.p.fail(notSupported("system column \"" + systemColumn(attr).Name + "\" in RETURNING"))
 				return nullConst(v.Typ)
@@ -167,6 +173,18 @@ func (lv *level) returning(rest []expr.Expr) []expr.Expr {
 		out = append(out, lv.resolve(e, b))
 	}
 	return out
+}
+
+// insertedSystem is the place behind its attributes where an inserted row has a
+// system column, -1 if nowhere (planner.Insert).
+func insertedSystem(attr int16) int {
+	switch attr {
+	case engine.AttrXmin:
+		return 0
+	case engine.AttrXmax:
+		return 1
+	}
+	return -1
 }
 
 func (lv *level) buildInsert(s *upper) planner.Node {
