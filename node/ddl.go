@@ -89,7 +89,13 @@ func (d ddlSession) QueryEach(ctx context.Context, sql string, f func([]sqltypes
 	if len(stmts) != 1 {
 		return errors.New("a query of a utility statement must be one statement")
 	}
-	return d.QueryNode(ctx, stmts[0].AST, f)
+	pc := *d.PlanContext()
+	pc.Role = 0 // the statement's own needs are nobody's reading
+	plan, err := compile(&pc, stmts[0].AST)
+	if err != nil {
+		return err
+	}
+	return d.each(ctx, plan, f)
 }
 
 func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqltypes.Datum) error) error {
@@ -97,6 +103,13 @@ func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqlt
 	if err != nil {
 		return err
 	}
+	if err := planner.Permitted(d.Txn().Catalog(), d.s.Role().OID, d.s.Role().Super, plan.Permissions); err != nil {
+		return err
+	}
+	return d.each(ctx, plan, f)
+}
+
+func (d ddlSession) each(ctx context.Context, plan *planner.Plan, f func([]sqltypes.Datum) error) error {
 	x, err := exec.Start(ctx, d.rt, plan, exec.Args{Txn: d.Txn(), Env: d.s.Env()})
 	if err != nil {
 		return err

@@ -53,6 +53,9 @@ type Plan struct {
 	SubPlans []*SubPlan
 	// Relations that execution locks (AccessShare for reads, RowExclusive for writes …).
 	Relations []RelationLock
+	// Permissions are tested before each execution. Role is whom the plan was made for.
+	Permissions []Permission
+	Role        sqltypes.OID
 	// Point is not nil when the statement may take the path without batches.
 	Point *PointPlan
 	// Volatile: contains a volatile function; Cacheable: may be kept for other executions.

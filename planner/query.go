@@ -49,10 +49,14 @@ type Query struct {
 	// source is this query's From (or RTEValues); defaults are filled in by the
 	// binder as further Targets.
 	TargetAttrs []int16
-	OnConflict  *QueryConflict
-	Returning   []Target1 // over Range[ResultRel] (new row; old row for DELETE) and the other RTEs
-	Merge       []QueryMergeAction
-	WriteInfo   *Target // checks, generated columns, index expressions of the target
+	// Named are the attributes that an INSERT gives itself, without defaults.
+	Named []int16
+	// Through are the views that the target was named by, outermost first.
+	Through    []*ViewUse
+	OnConflict *QueryConflict
+	Returning  []Target1 // over Range[ResultRel] (new row; old row for DELETE) and the other RTEs
+	Merge      []QueryMergeAction
+	WriteInfo  *Target // checks, generated columns, index expressions of the target
 
 	// SubQueries inside expressions are *SubLink nodes.
 }
@@ -212,4 +216,5 @@ type QueryMergeAction struct {
 	Kind     byte // i, u, d, n
 	Set      []Target1
 	SetAttrs []int16
+	Named    []int16 // as Query.Named
 }

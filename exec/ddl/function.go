@@ -22,7 +22,7 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 	if err != nil {
 		return err
 	}
-	f := &catalog.Function{Name: truncateIdent(name), Schema: schema.OID, Owner: r.role(), Kind: 'f', Language: "sql",
+	f := &catalog.Function{Name: truncateIdent(name), Schema: schema.OID, Owner: r.role(), ACL: r.newACL('f', schema.OID), Kind: 'f', Language: "sql",
 		Volatility: sqltypes.Volatile, Cost: 100, Parallel: 'u'}
 	if n.IsProcedure {
 		f.Kind = 'p'

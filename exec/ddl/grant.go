@@ -341,7 +341,7 @@ func (r *run) alterDefaultPrivileges(n *pg.AlterDefaultPrivilegesStmt) error {
 			if list == nil && schema != 0 {
 				list = []catalog.ACLItem{}
 			}
-			d.ACL = a.apply(list, role, a.privs, "")
+			d.ACL = a.apply(list, role, a.privs, builtinACL[kind].public)
 			r.schema().PutDefaultACL(d)
 		}
 	}

@@ -64,7 +64,7 @@ func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 	if err != nil {
 		return err
 	}
-	r.schema().PutSchema(&catalog.Schema{OID: oid, Name: name, Owner: owner})
+	r.schema().PutSchema(&catalog.Schema{OID: oid, Name: name, Owner: owner, ACL: r.newACL('n', 0)})
 	for _, elt := range n.SchemaElts {
 		if rv := elementTarget(elt); rv != nil && rv.Schemaname == "" {
 			rv.Schemaname = name

@@ -59,7 +59,7 @@ func (r *run) putSequence(schema *catalog.Schema, name string, def *catalog.Sequ
 		return err
 	}
 	rel := &catalog.Relation{OID: oid, Name: name, Schema: schema.OID, Kind: catalog.KindSequence, Persistence: 'p',
-		Owner: r.role(), Sequence: def, Columns: sequenceColumns()}
+		Owner: r.role(), ACL: r.newACL('S', schema.OID), Sequence: def, Columns: sequenceColumns()}
 	if temp {
 		rel.Persistence = 't'
 	}

@@ -66,7 +66,7 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 		}
 	}
 	b := &builder{run: r, schema: schema, rel: &catalog.Relation{
-		Name: name, Schema: schema.OID, Kind: catalog.KindTable, Persistence: 'p', Owner: r.role(),
+		Name: name, Schema: schema.OID, Kind: catalog.KindTable, Persistence: 'p', Owner: r.role(), ACL: r.newACL('r', schema.OID),
 	}}
 	if temp || schema.OID == r.s.PlanContext().TempSchema && schema.OID != 0 {
 		b.rel.Persistence = 't'

@@ -47,7 +47,7 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 	if seen := duplicateName(cols); seen != "" {
 		return "", pgerror.New(pgerror.DuplicateColumn, "column %q specified more than once", seen)
 	}
-	rel := &catalog.Relation{Name: name, Schema: schema.OID, Kind: catalog.KindTable, Persistence: 'p', Owner: r.role(), Columns: cols, Populated: true}
+	rel := &catalog.Relation{Name: name, Schema: schema.OID, Kind: catalog.KindTable, Persistence: 'p', Owner: r.role(), ACL: r.newACL('r', schema.OID), Columns: cols, Populated: true}
 	if temp {
 		rel.Persistence = 't'
 	} else if into.Rel.Relpersistence == "u" {

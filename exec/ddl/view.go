@@ -32,7 +32,7 @@ func (r *run) createView(n *pg.ViewStmt) error {
 		return err
 	}
 	rel := &catalog.Relation{Name: truncateIdent(n.View.Relname), Schema: schema.OID, Kind: catalog.KindView,
-		Persistence: 'p', Owner: r.role(), ViewDef: text, Columns: cols}
+		Persistence: 'p', Owner: r.role(), ACL: r.newACL('r', schema.OID), ViewDef: text, Columns: cols}
 	if temp {
 		rel.Persistence = 't'
 	}

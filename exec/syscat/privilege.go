@@ -8,52 +8,12 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-// Member reports whether role has the privileges of another: it is it, is a
-// superuser, or inherits from it.
-func Member(cat *catalog.Catalog, role, of sqltypes.OID) bool {
-	if r := cat.Role(role); r != nil && r.Super {
-		return true
-	}
-	return memberOf(cat, role, of, 0, true)
-}
+// Member reports whether role has the privileges of another role.
+func Member(cat *catalog.Catalog, role, of sqltypes.OID) bool { return cat.Member(role, of) }
 
-// memberOf follows memberships; inherit stops at roles that do not inherit.
-func memberOf(cat *catalog.Catalog, role, of sqltypes.OID, depth int, inherit bool) bool {
-	if role == of {
-		return true
-	}
-	r := cat.Role(role)
-	if r == nil || depth > 32 || inherit && !r.Inherit {
-		return false
-	}
-	if of == catalog.PgDatabaseOwner {
-		if db := cat.Database(cat.DB); db != nil && db.Owner == role {
-			return true
-		}
-	}
-	for _, m := range r.MemberOf {
-		if memberOf(cat, m.Role, of, depth+1, inherit) {
-			return true
-		}
-	}
-	return false
-}
-
-// Holds reports whether role has one privilege (a letter of aclitem) by an access
-// list; public is what PUBLIC has while the list is the default one (nil).
+// Holds reports whether role has one privilege by an access list (see catalog.Holds).
 func Holds(cat *catalog.Catalog, role, owner sqltypes.OID, acl []catalog.ACLItem, priv byte, public string) bool {
-	if Member(cat, role, owner) {
-		return true
-	}
-	if acl == nil {
-		return strings.IndexByte(public, priv) >= 0
-	}
-	for _, a := range acl {
-		if strings.IndexByte(a.Privs, priv) >= 0 && (a.Grantee == 0 || Member(cat, role, a.Grantee)) {
-			return true
-		}
-	}
-	return false
+	return cat.Holds(role, owner, acl, priv, public)
 }
 
 // object is something privileges are asked of.
@@ -354,7 +314,7 @@ func hasRole(user, by string) scalar {
 					return yes(true), nil
 				}
 			case "MEMBER", "SET", "MEMBER WITH GRANT OPTION", "USAGE WITH GRANT OPTION", "MEMBER WITH ADMIN OPTION", "USAGE WITH ADMIN OPTION":
-				if r := l.cat.Role(role); r != nil && r.Super || memberOf(l.cat, role, of, 0, false) {
+				if l.cat.MayBecome(role, of) {
 					return yes(true), nil
 				}
 			default:

@@ -2,6 +2,7 @@ package session
 
 import (
 	"io"
+	"ostraka/planner"
 
 	"ostraka/pgfront/copyio"
 	"ostraka/sqltypes"
@@ -24,6 +25,9 @@ func (c *copier) from() (string, error) {
 	}
 	ins, err := s.startInsert(c.rel, c.columns, c.stmt.WhereClause, c.p, src)
 	if err != nil {
+		return "", err
+	}
+	if err := planner.Permitted(s.catalog(), s.role.OID, s.role.Super, ins.po.plan.Permissions); err != nil {
 		return "", err
 	}
 	if c.path != "" {

@@ -113,6 +113,11 @@ func (s *Session) explainStmt(p *prepared, n *pg.ExplainStmt, outer *portal) (*o
 	}
 	defer po.close()
 	o.PlanningTime = millis(s.now().Sub(before))
+	if cat := s.catalog(); cat != nil {
+		if err := planner.Permitted(cat, s.role.OID, s.role.Super, po.plan.Permissions); err != nil {
+			return nil, err
+		}
+	}
 	var exec Execution
 	if o.Analyze {
 		before = s.now()

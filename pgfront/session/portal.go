@@ -165,13 +165,19 @@ func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) er
 			}
 			cat = run.View.Catalog()
 		}
-		if cat != nil && cat.Version != plan.CatalogVersion && try < 10 {
+		if cat != nil && (cat.Version != plan.CatalogVersion || plan.Role != s.role.OID) && try < 10 {
 			release()
 			if err := replan(p, cat); err != nil {
 				return err
 			}
 			plan = p.plan
 			continue
+		}
+		if cat != nil {
+			if err := planner.Permitted(cat, s.role.OID, s.role.Super, plan.Permissions); err != nil {
+				release()
+				return err
+			}
 		}
 		run.Instrument = p.instrument
 		exec, err := s.deps.Exec.Start(s.env.Ctx, &run, plan, p.args)

@@ -19,7 +19,7 @@ func init() {
 		})
 	}
 	reg("nextval_oid", func(s *Session, args []sqltypes.Datum) (sqltypes.Datum, error) {
-		seq, err := s.sequenceForWriting(sqltypes.OID(uint32(args[0].I)), "nextval()")
+		seq, err := s.sequenceForWriting(sqltypes.OID(uint32(args[0].I)), "nextval()", "Uw")
 		if err != nil {
 			return sqltypes.Null, err
 		}
@@ -32,6 +32,9 @@ func init() {
 	})
 	reg("currval_oid", func(s *Session, args []sqltypes.Datum) (sqltypes.Datum, error) {
 		seq, err := s.sequence(sqltypes.OID(uint32(args[0].I)))
+		if err == nil {
+			err = s.mayUseSequence(seq, "rU")
+		}
 		if err != nil {
 			return sqltypes.Null, err
 		}
@@ -46,7 +49,7 @@ func init() {
 		if !ok || s.catalog().Relation(seq) == nil {
 			return sqltypes.Null, pgerror.New(pgerror.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 		}
-		return sqltypes.Int(v), nil
+		return sqltypes.Int(v), s.mayUseSequence(s.catalog().Relation(seq), "rU")
 	})
 	reg("setval_oid", func(s *Session, args []sqltypes.Datum) (sqltypes.Datum, error) {
 		return s.setval(args[0], args[1].I, true)
@@ -82,8 +85,29 @@ func (s *Session) sequence(oid sqltypes.OID) (*catalog.Relation, error) {
 	return rel, nil
 }
 
-func (s *Session) sequenceForWriting(oid sqltypes.OID, what string) (*catalog.Relation, error) {
+// mayUseSequence refuses who has none of the privileges on a sequence. The values of
+// an identity column go with INSERT on its table.
+func (s *Session) mayUseSequence(seq *catalog.Relation, privs string) error {
+	if s.role.Super {
+		return nil
+	}
+	cat := s.catalog()
+	for i := range len(privs) {
+		if cat.HoldsOn(s.role.OID, seq, privs[i], nil) {
+			return nil
+		}
+	}
+	if t := cat.Relation(seq.Sequence.OwnerTable); t != nil && seq.Sequence.OwnerAttr > 0 && t.Columns[seq.Sequence.OwnerAttr-1].Identity != 0 {
+		return nil
+	}
+	return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for sequence %s", seq.Name)
+}
+
+func (s *Session) sequenceForWriting(oid sqltypes.OID, what, privs string) (*catalog.Relation, error) {
 	seq, err := s.sequence(oid)
+	if err == nil {
+		err = s.mayUseSequence(seq, privs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +118,7 @@ func (s *Session) sequenceForWriting(oid sqltypes.OID, what string) (*catalog.Re
 }
 
 func (s *Session) setval(seqArg sqltypes.Datum, value int64, called bool) (sqltypes.Datum, error) {
-	seq, err := s.sequenceForWriting(sqltypes.OID(uint32(seqArg.I)), "setval()")
+	seq, err := s.sequenceForWriting(sqltypes.OID(uint32(seqArg.I)), "setval()", "w")
 	if err != nil {
 		return sqltypes.Null, err
 	}

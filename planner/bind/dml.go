@@ -59,7 +59,8 @@ func (s *scope) openTarget(rv *pg.RangeVar, priv byte) *dmlTarget {
 	if rel.Kind == catalog.KindView {
 		vt := b.viewTarget(rel, q.Command)
 		t.base, t.quals, t.checks = vt.base, vt.quals, vt.checks
-		cols, checkAs = vt.cols, rel.Owner
+		cols, checkAs = vt.cols, vt.checkAs
+		q.Through = append([]*planner.ViewUse{{View: rel, CheckAs: b.checkAs}}, vt.through...)
 	}
 	r := &planner.RTE{Kind: planner.RTERelation, Rel: t.base, Alias: alias, CheckAs: checkAs, RequiredPrivs: string(priv)}
 	addColumns(r, t.base)
@@ -72,6 +73,14 @@ func (s *scope) openTarget(rv *pg.RangeVar, priv byte) *dmlTarget {
 			cols[i].e = moveRel(cols[i].e, it.rel)
 		}
 		it.cols = cols
+		use := q.Through[0]
+		use.Attrs = map[int16]int16{}
+		for i := range cols {
+			if v, ok := cols[i].e.(*planner.Var); ok && v.Col >= 0 {
+				use.Attrs[r.Attrs[v.Col]] = cols[i].attr
+			}
+		}
+		it.through = use
 		for i := range t.quals {
 			t.quals[i] = moveRel(t.quals[i], it.rel)
 		}
@@ -103,6 +112,9 @@ type viewTarget struct {
 	quals  []expr.Expr
 	checks []planner.ViewCheck
 	own    []viewQual
+	// checkAs is whose privileges on the base table count, through the views below.
+	checkAs sqltypes.OID
+	through []*planner.ViewUse
 }
 
 type viewQual struct {
@@ -149,10 +161,11 @@ func (b *binder) viewTarget(rel *catalog.Relation, cmd planner.Command) *viewTar
 	inner := func(e expr.Expr) expr.Expr { return e }
 	switch {
 	case r.Kind == planner.RTERelation && r.Sample == nil && r.Rel.Kind == catalog.KindTable:
-		out.base = r.Rel
+		out.base, out.checkAs = r.Rel, r.CheckAs
 	case r.Kind == planner.RTESubquery && r.ViewOID != 0:
 		in := b.viewTarget(r.Rel, cmd)
 		out.base, out.quals, out.checks, out.own = in.base, in.quals, in.checks, in.own
+		out.checkAs, out.through = in.checkAs, append([]*planner.ViewUse{{View: r.Rel, CheckAs: r.CheckAs}}, in.through...)
 		inner = func(e expr.Expr) expr.Expr {
 			return mapVars(e, 0, func(v *planner.Var, depth int) expr.Expr {
 				if v.Level != depth || v.Rel != 0 || v.Col < 0 {

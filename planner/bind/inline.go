@@ -105,6 +105,9 @@ func (in *inliner) body(c *expr.Call) (body *planner.Query, args []expr.Expr, s 
 		panic(notInlined{})
 	}
 	for _, f := range b.cat.FunctionsByName(p.Namespace, p.Name) {
+		if f.OID == p.OID && b.ctx.Role != 0 && !b.cat.Holds(b.ctx.Role, f.Owner, f.ACL, 'X', "X") {
+			b.fail(-1, pgerror.InsufficientPrivilege, "permission denied for function %s", p.Name)
+		}
 		if f.OID == p.OID && len(f.Config) > 0 {
 			panic(notInlined{})
 		}

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine/catalog"
@@ -241,6 +243,7 @@ func (s *scope) addInsert(c *insertCol, e expr.Expr) {
 
 // fillDefaults adds the columns that the statement did not name.
 func (s *scope) fillDefaults(t *dmlTarget) {
+	s.q.Named = slices.Clone(s.q.TargetAttrs)
 	have := map[int16]bool{}
 	for _, a := range s.q.TargetAttrs {
 		have[a] = true

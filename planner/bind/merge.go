@@ -70,6 +70,7 @@ func (s *scope) mergeStmt(x *pg.MergeStmt) *planner.Query {
 		default:
 			a.Kind = 'i'
 			a.Set, a.SetAttrs = s.mergeInsert(t, w)
+			a.Named = q.Named
 		}
 		q.Merge = append(q.Merge, a)
 	}

@@ -23,14 +23,30 @@ func (b *binder) findRelation(rv *pg.RangeVar) (*catalog.Relation, *planner.Virt
 		if ns == 0 {
 			return nil, nil
 		}
+		if !b.mayUse(ns) {
+			b.fail(rv.Location, pgerror.InsufficientPrivilege, "permission denied for schema %s", rv.Schemaname)
+		}
 		return b.relationIn(ns, rv.Schemaname, rv.Relname)
 	}
 	for _, ns := range b.ctx.SearchPath {
+		if !b.mayUse(ns) {
+			continue
+		}
 		if r, v := b.relationIn(ns, "", rv.Relname); r != nil || v != nil {
 			return r, v
 		}
 	}
 	return nil, nil
+}
+
+// mayUse reports whether who asks has USAGE on a schema. What a view's text names
+// was looked up when the view was made.
+func (b *binder) mayUse(ns sqltypes.OID) bool {
+	if b.cat == nil || b.ctx.Role == 0 || b.checkAs != 0 {
+		return true
+	}
+	s := b.cat.Schema(ns)
+	return s == nil || ns == b.ctx.TempSchema || b.cat.Holds(b.ctx.Role, s.Owner, s.ACL, 'U', "")
 }
 
 func (b *binder) relationIn(ns sqltypes.OID, schema, name string) (*catalog.Relation, *planner.VirtualRelation) {

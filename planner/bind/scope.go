@@ -50,12 +50,13 @@ type nsItem struct {
 	schema  sqltypes.OID
 	relOID  sqltypes.OID
 	aliased bool
-	cols    []nsCol // nil: the RTE's own columns
-	relVis  bool    // visible as a table name
-	colVis  bool    // its columns are visible unqualified
-	latOnly bool    // only usable from LATERAL items
-	latOK   bool    // … and legally so
-	usingOf bool    // alias of JOIN … USING (…) AS
+	cols    []nsCol          // nil: the RTE's own columns
+	through *planner.ViewUse // of a view that is written through
+	relVis  bool             // visible as a table name
+	colVis  bool             // its columns are visible unqualified
+	latOnly bool             // only usable from LATERAL items
+	latOK   bool             // … and legally so
+	usingOf bool             // alias of JOIN … USING (…) AS
 }
 
 // nsCol is a column whose expression is not simply a Var of the item's RTE.
@@ -98,6 +99,9 @@ func (it *nsItem) colType(i int) sqltypes.ColumnType {
 // colExpr is a reference to column i from levels query levels below.
 func (it *nsItem) colExpr(i, levels int) expr.Expr {
 	if it.cols != nil || it.rel < 0 {
+		if u := it.through; u != nil {
+			u.Read = append(u.Read, it.cols[i].attr)
+		}
 		return shiftLevels(it.cols[i].e, levels)
 	}
 	c := &it.rte().Cols[i]

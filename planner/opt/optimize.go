@@ -23,6 +23,7 @@ func Optimize(ctx *planner.Context, q *planner.Query, params []sqltypes.OID) (*p
 	if p.env == nil {
 		p.env = &sqltypes.Env{Ctx: context.Background(), Formats: sqltypes.DefaultFormats()}
 	}
+	p.plan.Role, p.plan.Permissions = ctx.Role, planner.Permissions(ctx.Catalog, q)
 	q = expandWholeRows(cloneQuery(q))
 	p.qualify = countEntries(q) > 1
 	p.collectLocks(q)
