@@ -67,6 +67,9 @@ var secret = map[string]bool{"pg_statistic": true, "pg_authid": true, "pg_shadow
 	"pg_hba_file_rules": true, "pg_ident_file_mappings": true, "pg_config": true, "pg_shmem_allocations": true, "pg_backend_memory_contexts": true,
 	"pg_user_mapping": true, "pg_replication_origin_status": true, "pg_subscription": true, "pg_largeobject": true}
 
+// Secret reports whether a system relation is readable by superusers only.
+func Secret(name string) bool { return secret[name] }
+
 // HoldsOn reports whether role has a privilege (r, a, w, d, …) on a relation: on
 // all of it, or on each of the attributes; without attributes a privilege on any
 // column will do.

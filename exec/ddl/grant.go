@@ -146,6 +146,25 @@ func (a *acl) apply(list []catalog.ACLItem, owner sqltypes.OID, privs string, pu
 	return out
 }
 
+// heldOn are the current role's privileges on a relation, and those it may grant.
+func (r *run) heldOn(rel *catalog.Relation) (held, options string) {
+	for _, it := range rel.ACL {
+		if it.Grantee == 0 || r.hasRole(it.Grantee) {
+			held, options = mergePrivs(held, it.Privs), mergePrivs(options, it.GrantOptions)
+		}
+	}
+	return held, options
+}
+
+func commonPrivs(a, b string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(b, c) {
+			return c
+		}
+		return -1
+	}, a)
+}
+
 func mergePrivs(a, b string) string {
 	var out []byte
 	for i := range len(privOrder) {
@@ -237,7 +256,29 @@ func (r *run) grantOn(n *pg.GrantStmt, obj *pg.Node) error {
 
 func (r *run) grantRelation(n *pg.GrantStmt, a *acl, rel *catalog.Relation) error {
 	if !r.hasRole(rel.Owner) {
-		return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for %s %s", kindWord(rel.Kind), rel.Name)
+		held, options := r.heldOn(rel)
+		if held == "" {
+			return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for %s %s", kindWord(rel.Kind), rel.Name)
+		}
+		may := commonPrivs(a.privs, options)
+		verb := "revoked"
+		if a.grant {
+			verb = "granted"
+		}
+		switch {
+		case may == "" && a.grant:
+			r.s.Notice("WARNING", pgerror.WarningPrivilegeNotGranted, sprintf("no privileges were %s for %q", verb, rel.Name))
+			return nil
+		case may == "":
+			r.s.Notice("WARNING", pgerror.WarningPrivilegeNotRevoked, sprintf("no privileges could be %s for %q", verb, rel.Name))
+			return nil
+		case may != a.privs && a.grant:
+			r.s.Notice("WARNING", pgerror.WarningPrivilegeNotGranted, sprintf("not all privileges were %s for %q", verb, rel.Name))
+		case may != a.privs:
+			r.s.Notice("WARNING", pgerror.WarningPrivilegeNotRevoked, sprintf("not all privileges could be %s for %q", verb, rel.Name))
+		}
+		b := *a
+		b.privs, a = may, &b
 	}
 	cp := copyRelation(rel)
 	if rel.Kind == catalog.KindSequence {

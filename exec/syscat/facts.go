@@ -36,6 +36,9 @@ var facts = sync.OnceValue(func() []*fact {
 				Kind: catalog.KindVirtual, Persistence: 'p', Owner: catalog.BootstrapRole, RowType: oidOf(f[5]),
 				ACL: []catalog.ACLItem{{Grantee: catalog.BootstrapRole, Grantor: catalog.BootstrapRole, Privs: "arwdDxt"},
 					{Grantee: 0, Grantor: catalog.BootstrapRole, Privs: "r"}}}}
+			if catalog.Secret(x.rel.Name) {
+				x.rel.ACL = x.rel.ACL[:1]
+			}
 			out = append(out, x)
 			byOID[x.rel.OID] = x
 		case "A":

@@ -14,6 +14,13 @@ func (c *copier) from() (string, error) {
 	s := c.s
 	src := &copySource{c: c}
 	defer src.close()
+	need := planner.Permission{Rel: c.rel, Priv: 'a'}
+	for _, col := range c.columns {
+		need.Attrs = append(need.Attrs, col.Num)
+	}
+	if err := planner.Permitted(s.catalog(), s.role.OID, s.role.Super, []planner.Permission{need}); err != nil {
+		return "", err
+	}
 	for _, col := range c.columns {
 		t := sqltypes.LookupType(&s.env, col.Type.OID)
 		binary := c.opts.Format == copyio.Binary
@@ -25,9 +32,6 @@ func (c *copier) from() (string, error) {
 	}
 	ins, err := s.startInsert(c.rel, c.columns, c.stmt.WhereClause, c.p, src)
 	if err != nil {
-		return "", err
-	}
-	if err := planner.Permitted(s.catalog(), s.role.OID, s.role.Super, ins.po.plan.Permissions); err != nil {
 		return "", err
 	}
 	if c.path != "" {
