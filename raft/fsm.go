@@ -48,6 +48,14 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 		}
 		return out
 	}
+	// A leader counts itself for entries that it may only have written.
+	if err := f.log.WaitDurable(logs[len(logs)-1].Index); err != nil {
+		f.fail(err)
+		for i := range out {
+			out[i] = errNotApplied
+		}
+		return out
+	}
 	var entries []commitlog.Entry
 	begin := 0 // first log of the pending call
 	flush := func(end int, config []byte) error {

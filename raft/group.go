@@ -105,8 +105,16 @@ func (g *Group) open() error {
 		return errors.Join(err, g.snaps.Close())
 	}
 	hl := newHclog(g.host.cfg.Logger.With("node", g.self), g.cfg.ID)
-	// The transport calls back into raft, which needs the transport to be made.
+	// Transport and log call back into raft, which needs them to be made.
 	ready := make(chan struct{})
+	g.store.SetLazy(func() bool {
+		select {
+		case <-ready:
+			return g.raft.State() == hraft.Leader
+		default:
+			return false
+		}
+	})
 	g.trans = transport.New(transport.Config{
 		NodeID:    g.self,
 		Stream:    stream,
@@ -119,7 +127,9 @@ func (g *Group) open() error {
 			<-ready
 			return g.raft.CurrentTerm()
 		},
-		Logger: hl,
+		Durable: g.store.Durable,
+		Flush:   g.store.Sync,
+		Logger:  hl,
 	})
 	g.fsm = &fsm{
 		applier: g.cfg.Applier,
@@ -148,7 +158,9 @@ func (g *Group) open() error {
 	conf.NoLegacyTelemetry = true
 	conf.Logger = hl
 	g.raft, err = hraft.NewRaft(conf, g.fsm, g.store, g.host.db.Stable(g.cfg.ID), g.snaps, g.trans)
-	close(ready)
+	if err == nil {
+		close(ready)
+	}
 	if err != nil {
 		return errors.Join(err, g.trans.Close(), g.snaps.Close())
 	}

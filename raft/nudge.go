@@ -35,33 +35,40 @@ func (g *Group) runNudge() {
 		}
 		told = index
 		for _, s := range g.servers() {
-			if string(s.ID) != g.self {
-				g.nudge(s)
+			if string(s.ID) != g.self && !g.nudge(s) {
+				told = 0 // it is being told of an earlier commit: again
+			}
+		}
+		if told == 0 {
+			select {
+			case g.committed <- struct{}{}:
+			default:
 			}
 		}
 	}
 }
 
-// nudge tells one follower, unless it is being told.
-func (g *Group) nudge(s hraft.Server) {
+// nudge tells one follower; false if it is being told already.
+func (g *Group) nudge(s hraft.Server) bool {
 	l := g.lead.get()
 	if !l.IsLeader {
-		return
+		return true
 	}
 	index := g.raft.CommitIndex()
 	term, ok := g.store.Term(index)
-	if !ok {
-		return
+	if !ok || index > g.store.Durable() {
+		return true
 	}
 	v, _ := g.host.nudging.LoadOrStore(nudgeKey{g.cfg.ID, string(s.ID)}, new(atomic.Bool))
 	busy := v.(*atomic.Bool)
 	if !busy.CompareAndSwap(false, true) {
-		return
+		return false
 	}
 	g.spawn(func() {
 		defer busy.Store(false)
 		g.trans.Nudge(s.ID, s.Address, l.Term, index, term)
 	})
+	return true
 }
 
 type nudgeKey struct {

@@ -189,7 +189,7 @@ func TestDisturbedNetwork(t *testing.T) {
 	c.faults.Set(edges...)
 	l := c.load(8)
 	for range 3 {
-		l.more(100)
+		l.more(200)
 		lead := c.leader()
 		c.nodes[lead.id].state.Flush()
 	}

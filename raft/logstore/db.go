@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -23,16 +24,18 @@ type Options struct {
 	// or read any more. It should end the process: an fsync error cannot be
 	// retried. If it returns, every later write fails.
 	Fatal func(error)
-	// MemTableSize in bytes; 0 means 32 MiB.
-	MemTableSize uint64
 }
 
-// DB is the log database of one node.
+// DB is the log database of one node: the stable records of all groups in a pebble
+// database, and beside it a directory of segments for each group's log.
 type DB struct {
 	path   string
 	db     *pebble.DB
 	opts   Options
 	failed atomic.Pointer[error]
+
+	mu     sync.Mutex
+	stores []*Store // guarded by mu
 }
 
 // Open opens or creates the log database in dir. Only one process (and one DB)
@@ -44,14 +47,11 @@ func Open(dir string, opts Options) (*DB, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.MemTableSize == 0 {
-		opts.MemTableSize = 32 << 20
-	}
 	if err := checkTails(opts.FS, dir); err != nil {
 		return nil, err
 	}
 	d := &DB{path: dir, opts: opts}
-	cache := pebble.NewCache(8 << 20)
+	cache := pebble.NewCache(1 << 20)
 	defer cache.Unref()
 	po := &pebble.Options{
 		FS: opts.FS,
@@ -59,10 +59,10 @@ func Open(dir string, opts Options) (*DB, error) {
 		// apart from a torn tail.
 		FormatMajorVersion:          pebble.FormatNewest,
 		Cache:                       cache,
-		MemTableSize:                opts.MemTableSize,
+		MemTableSize:                1 << 20, // a few small records
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
-		MaxOpenFiles:                256,
+		MaxOpenFiles:                64,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      pebbleLogger{d},
 	}
@@ -113,8 +113,9 @@ func syncParents(fs vfs.FS, dir string) {
 	}
 }
 
-// formatVersion of the key layout; raised when an older program could not read it.
-const formatVersion = 1
+// formatVersion of the directory; raised when an older program could not read it.
+// 1 had the logs in the database too.
+const formatVersion = 2
 
 func (d *DB) checkFormat() error {
 	key := []byte{spaceFormat}
@@ -139,7 +140,17 @@ func (d *DB) checkFormat() error {
 }
 
 // Close closes the database. The stores must not be used any more.
-func (d *DB) Close() error { return d.db.Close() }
+func (d *DB) Close() error {
+	d.mu.Lock()
+	stores := d.stores
+	d.stores = nil
+	d.mu.Unlock()
+	var errs []error
+	for _, s := range stores {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(append(errs, d.db.Close())...)
+}
 
 // write runs a pebble write. pebble reports a failed WAL write or sync to
 // Logger.Fatalf and then returns nil, so success is only success if nothing
@@ -148,6 +159,11 @@ func (d *DB) write(f func() error) error {
 	if err := f(); err != nil {
 		d.fail(fmt.Errorf("raft log %s: write: %w", d.path, err))
 	}
+	return d.err()
+}
+
+// err is the first fatal error.
+func (d *DB) err() error {
 	if p := d.failed.Load(); p != nil {
 		return *p
 	}

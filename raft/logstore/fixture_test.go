@@ -10,11 +10,11 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-var writeFixture = flag.Bool("write-fixture", false, "write testdata/v1 anew; only when the format gets a new version")
+var writeFixture = flag.Bool("write-fixture", false, "write testdata/v2 anew; only when the format gets a new version")
 
-// TestFixture opens a log database written by the first version of the format.
+// TestFixture opens a log database written by version 2 of the format, the first with segments.
 func TestFixture(t *testing.T) {
-	const fixture = "testdata/v1"
+	const fixture = "testdata/v2"
 	want := []*hraft.Log{
 		{Index: 3, Term: 2, Type: hraft.LogConfiguration, Data: []byte("membership")},
 		{Index: 4, Term: 2, Type: hraft.LogNoop},

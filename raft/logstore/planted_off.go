@@ -2,7 +2,5 @@
 
 package logstore
 
-import "github.com/cockroachdb/pebble/v2"
-
-// logSync is how appended entries are written.
-var logSync = pebble.Sync
+// syncs: what is written is synced before it counts as durable.
+const syncs = true

@@ -2,7 +2,6 @@ package logstore
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
@@ -10,24 +9,21 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// Key spaces. Every key is one byte of space, four bytes of group (big endian),
-// then the index (log) or the name (stable).
+// Key spaces of the database: one byte of space, then for stable records four
+// bytes of group (big endian) and the name.
 const (
 	spaceFormat byte = 'f'
-	spaceLog    byte = 'l'
 	spaceStable byte = 's'
 )
 
-// recordVersion is the first byte of every value.
+// recordVersion is the first byte of every value of the database.
 const recordVersion = 1
 
 const headerLen = 1 + 4 // version, crc32c
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// CorruptError names a record of the log database that cannot be what was written.
+// CorruptError names a record that cannot be what was written.
 type CorruptError struct {
-	Path   string // directory of the log database
+	Path   string // directory of the log database, or the segment
 	Group  uint32
 	Index  uint64 // log index, 0 for a stable record
 	Name   string // name of a stable record
@@ -42,25 +38,10 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("raft log %s: group %d, %s: %s", e.Path, e.Group, where, e.Reason)
 }
 
-func logKey(buf []byte, group uint32, index uint64) []byte {
-	buf = append(buf[:0], spaceLog)
-	buf = binary.BigEndian.AppendUint32(buf, group)
-	return binary.BigEndian.AppendUint64(buf, index)
-}
-
 func stableKey(group uint32, name []byte) []byte {
 	buf := append(make([]byte, 0, 5+len(name)), spaceStable)
 	buf = binary.BigEndian.AppendUint32(buf, group)
 	return append(buf, name...)
-}
-
-// groupBounds are the inclusive lower and exclusive upper key bounds of a group's log.
-func groupBounds(group uint32) (lower, upper []byte) {
-	lower = logKey(nil, group, 0)
-	if group == ^uint32(0) {
-		return lower, []byte{spaceLog + 1}
-	}
-	return lower, logKey(nil, group+1, 0)
 }
 
 // seal fills in the header of buf, whose body begins at headerLen. The checksum
@@ -88,9 +69,8 @@ func unseal(key, value []byte) ([]byte, error) {
 	return value[headerLen:], nil
 }
 
-// appendLog appends the record of l, header left open, to buf.
+// appendLog appends the body of the record of l to buf.
 func appendLog(buf []byte, l *hraft.Log) []byte {
-	buf = append(buf, make([]byte, headerLen)...)
 	buf = append(buf, byte(l.Type))
 	buf = binary.AppendUvarint(buf, l.Term)
 	var at int64
@@ -102,8 +82,6 @@ func appendLog(buf []byte, l *hraft.Log) []byte {
 	buf = append(buf, l.Extensions...)
 	return append(buf, l.Data...)
 }
-
-var errShort = errors.New("record ends early")
 
 // decodeLog fills l from a record body; Data and Extensions are copies.
 func decodeLog(index uint64, body []byte, l *hraft.Log) error {

@@ -1,85 +1,56 @@
 package logstore
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2"
 	hraft "github.com/hashicorp/raft"
 )
 
-// Store is the log of one group; it implements raft.LogStore.
+// Store is the log of one group: a chain of segments. It implements raft.LogStore.
 type Store struct {
 	db    *DB
 	group uint32
+	dir   string
 
-	mu    sync.RWMutex
-	first uint64   // index of the oldest entry, 0 when empty; guarded by mu
-	last  uint64   // index of the newest entry, 0 when empty; guarded by mu
-	sizes []uint32 // record sizes of first..last; guarded by mu
-	bytes uint64   // sum of sizes; guarded by mu
-	cache cache    // guarded by mu
+	mu      sync.RWMutex
+	first   uint64                // index of the oldest entry, 0 when empty; guarded by mu
+	last    uint64                // index of the newest entry, 0 when empty; guarded by mu
+	places  []place               // of first..last; guarded by mu
+	bytes   uint64                // sum of the records' sizes; guarded by mu
+	cache   cache                 // guarded by mu
+	anchors map[uint64]*hraft.Log // entries replaced by Anchor; guarded by mu
+	chain   []*segment            // oldest first; guarded by mu
+	cur     *segment              // the segment appended to, nil before the first append; guarded by mu
+	nextSeq uint64                // guarded by mu
+
+	buf []byte // of the appender
+
+	// Lazy syncing, see lazy.go.
+	lazy    func() bool
+	kick    chan struct{} // buffered 1
+	stop    chan struct{}
+	wg      sync.WaitGroup
+	syncMu  sync.Mutex    // taken before mu
+	synced  atomic.Int64  // bytes of cur on stable storage; written with syncMu held
+	durable atomic.Uint64 // newest index on stable storage
+	written atomic.Uint64 // newest index written
 }
 
-// Log opens the log of a group and verifies every record of it: checksum,
-// version, and that indexes follow each other. cacheBytes bounds the memory
-// kept for recent entries. It returns a *CorruptError for a damaged record.
-func (d *DB) Log(group uint32, cacheBytes int) (*Store, error) {
-	s := &Store{db: d, group: group, cache: cache{budget: cacheBytes}}
-	lower, upper := groupBounds(group)
-	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return nil, fmt.Errorf("raft log %s: group %d: %w", d.path, group, err)
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		key := it.Key()
-		if len(key) != 13 {
-			return nil, s.corrupt(0, fmt.Sprintf("key of %d bytes", len(key)))
-		}
-		index := binary.BigEndian.Uint64(key[5:])
-		if s.last != 0 && index != s.last+1 {
-			return nil, s.corrupt(s.last+1, fmt.Sprintf("missing; the next record is %d", index))
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, s.corrupt(index, err.Error())
-		}
-		l := new(hraft.Log)
-		if err := decodeRecord(key, index, value, l); err != nil {
-			return nil, s.corrupt(index, err.Error())
-		}
-		s.appended(l, len(value))
-	}
-	if err := it.Error(); err != nil {
-		return nil, s.corrupt(s.last+1, err.Error())
-	}
-	return s, nil
+// place is where the record of an entry is.
+type place struct {
+	seg  *segment
+	off  int64
+	size uint32
 }
 
-func decodeRecord(key []byte, index uint64, value []byte, l *hraft.Log) error {
-	body, err := unseal(key, value)
-	if err != nil {
-		return err
-	}
-	return decodeLog(index, body, l)
-}
+// segmentBytes is the size at which a segment is followed by the next one.
+const segmentBytes = 16 << 20
 
-func (s *Store) corrupt(index uint64, reason string) error {
-	return &CorruptError{Path: s.db.path, Group: s.group, Index: index, Reason: reason}
-}
-
-// appended notes a stored entry. The caller holds mu or owns s.
-func (s *Store) appended(l *hraft.Log, recordLen int) {
-	if s.first == 0 {
-		s.first = l.Index
-	}
-	s.last = l.Index
-	s.sizes = append(s.sizes, uint32(recordLen))
-	s.bytes += uint64(recordLen)
-	s.cache.add(l)
+func (s *Store) corrupt(path string, index uint64, reason string) error {
+	return &CorruptError{Path: path, Group: s.group, Index: index, Reason: reason}
 }
 
 // FirstIndex is the index of the oldest entry, 0 when the log is empty.
@@ -108,15 +79,21 @@ func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 		*l = *c
 		return nil
 	}
-	var kb [13]byte
-	key := logKey(kb[:], s.group, index)
-	value, closer, err := s.db.db.Get(key)
+	if a := s.anchors[index]; a != nil {
+		*l = *a
+		return nil
+	}
+	p := s.places[index-s.first]
+	data := make([]byte, p.size)
+	_, err := p.seg.f.ReadAt(data, p.off)
 	if err == nil {
-		defer closer.Close()
-		err = decodeRecord(key, index, value, l)
+		var r parsed
+		if r, err = parseRecord(data, p.seg.seq, p.off); err == nil {
+			err = decodeLog(index, r.body, l)
+		}
 	}
 	if err != nil {
-		err = s.corrupt(index, err.Error())
+		err = s.corrupt(p.seg.path, index, err.Error())
 		s.db.fail(err)
 	}
 	return err
@@ -125,85 +102,92 @@ func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 // StoreLog stores one entry durably.
 func (s *Store) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
 
-// StoreLogs stores entries durably in one write. They must follow the last
-// stored entry. An error means the log database is lost to this process.
+// StoreLogs stores entries in one write, which is synced before it returns unless
+// they may be lazy. They must follow the last stored entry. An error means the log
+// is lost to this process.
 func (s *Store) StoreLogs(logs []*hraft.Log) error {
-	s.mu.RLock()
-	next := s.last + 1
-	if s.last == 0 && len(logs) > 0 {
-		next = logs[0].Index
+	if len(logs) == 0 {
+		return nil
 	}
-	s.mu.RUnlock()
-	b := s.db.db.NewBatch()
-	defer b.Close()
-	sizes := make([]int, len(logs))
-	var kb [13]byte
-	var buf []byte
+	last, _ := s.LastIndex() // only this goroutine moves it
+	if last == 0 {
+		last = logs[0].Index - 1
+	}
 	for i, l := range logs {
-		if l.Index != next+uint64(i) {
-			return fmt.Errorf("raft log %s: group %d: append of index %d where %d is due", s.db.path, s.group, l.Index, next+uint64(i))
+		if l.Index != last+1+uint64(i) {
+			return fmt.Errorf("raft log %s: group %d: append of index %d where %d is due", s.dir, s.group, l.Index, last+1+uint64(i))
 		}
-		key := logKey(kb[:], s.group, l.Index)
-		buf = appendLog(buf[:0], l)
-		seal(key, buf)
-		sizes[i] = len(buf)
-		if err := b.Set(key, buf, nil); err != nil {
+	}
+	if s.cur == nil || s.cur.end >= segmentBytes {
+		if err := s.db.write(s.roll); err != nil {
 			return err
 		}
 	}
-	if err := s.db.write(func() error { return b.Commit(logSync) }); err != nil {
+	synced := s.synced.Load()
+	g := s.cur
+	buf, off := s.buf[:0], g.end
+	sizes := make([]uint32, len(logs))
+	for i, l := range logs {
+		begin := len(buf)
+		buf = appendRecord(buf, g.seq, off+int64(begin), synced, kindEntry, l.Index, func(b []byte) []byte { return appendLog(b, l) })
+		sizes[i] = uint32(len(buf) - begin)
+	}
+	n := len(buf)
+	buf = fill(buf, off, g.filled)
+	err := s.db.write(func() error {
+		_, err := g.f.WriteAt(buf, off)
+		return err
+	})
+	if cap(buf) <= 4<<20 {
+		s.buf = buf
+	}
+	if err != nil {
 		return err
 	}
+	lazy := s.mayBeLazy(logs)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	g.filled = max(g.filled, off+int64(len(buf)))
 	for i, l := range logs {
-		s.appended(l, sizes[i])
+		s.appended(l, place{g, g.end, sizes[i]})
+		g.end += int64(sizes[i])
 	}
-	return nil
-}
-
-// DeleteRange deletes entries lo..hi, which must be a prefix or a suffix of the
-// log. Removing a suffix is durable on return.
-func (s *Store) DeleteRange(lo, hi uint64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lo, hi = max(lo, s.first), min(hi, s.last)
-	if s.first == 0 || lo > hi {
+	g.last = s.last
+	s.mu.Unlock()
+	if g.end != off+int64(n) {
+		panic("logstore: records and buffer differ")
+	}
+	s.written.Store(logs[len(logs)-1].Index)
+	if lazy {
+		s.wakeSyncer()
 		return nil
 	}
-	if lo != s.first && hi != s.last {
-		return fmt.Errorf("raft log %s: group %d: delete %d..%d inside %d..%d", s.db.path, s.group, lo, hi, s.first, s.last)
+	return s.Sync()
+}
+
+// fill appends zeros to a write at off that extends a file of size filled, up to
+// a multiple of fillBytes.
+func fill(buf []byte, off, filled int64) []byte {
+	end := off + int64(len(buf))
+	if end <= filled {
+		return buf
 	}
-	sync := pebble.NoSync
-	if hi == s.last {
-		sync = pebble.Sync
+	room := (end+fillBytes-1)/fillBytes*fillBytes - end
+	if n := len(buf) + int(room); cap(buf) >= n {
+		clear(buf[len(buf):n])
+		return buf[:n]
 	}
-	from := logKey(nil, s.group, lo)
-	_, to := groupBounds(s.group)
-	if hi != ^uint64(0) {
-		to = logKey(nil, s.group, hi+1)
+	return append(buf, make([]byte, room)...)
+}
+
+// appended notes a stored entry. The caller holds mu or owns s.
+func (s *Store) appended(l *hraft.Log, p place) {
+	if s.first == 0 {
+		s.first = l.Index
 	}
-	if err := s.db.write(func() error { return s.db.db.DeleteRange(from, to, sync) }); err != nil {
-		return err
-	}
-	gone := s.sizes[lo-s.first : hi-s.first+1]
-	for _, n := range gone {
-		s.bytes -= uint64(n)
-	}
-	switch {
-	case lo == s.first && hi == s.last:
-		s.first, s.last, s.sizes = 0, 0, nil
-		s.cache.clear()
-	case lo == s.first:
-		s.sizes = s.sizes[hi-lo+1:]
-		s.first = hi + 1
-		s.cache.truncatePrefix(hi)
-	default:
-		s.sizes = s.sizes[:lo-s.first]
-		s.last = lo - 1
-		s.cache.truncateSuffix(lo)
-	}
-	return nil
+	s.last = l.Index
+	s.places = append(s.places, p)
+	s.bytes += uint64(p.size)
+	s.cache.add(l)
 }
 
 // Bytes is the size of all records of the log.
@@ -221,12 +205,12 @@ func (s *Store) TrailingStart(maxEntries, maxBytes uint64) uint64 {
 	if s.last == 0 {
 		return 0
 	}
-	i := len(s.sizes) - 1
-	n, b := uint64(1), uint64(s.sizes[i])
-	for i > 0 && n < maxEntries && b+uint64(s.sizes[i-1]) <= maxBytes {
+	i := len(s.places) - 1
+	n, b := uint64(1), uint64(s.places[i].size)
+	for i > 0 && n < maxEntries && b+uint64(s.places[i-1].size) <= maxBytes {
 		i--
 		n++
-		b += uint64(s.sizes[i])
+		b += uint64(s.places[i].size)
 	}
 	return s.first + uint64(i)
 }
@@ -258,7 +242,7 @@ func (s *Store) Repair(index, term uint64) error {
 		return nil
 	}
 	if first > index+1 {
-		return fmt.Errorf("raft log %s: group %d: log is %d..%d, state has applied %d: %w", s.db.path, s.group, first, last, index, ErrGap)
+		return fmt.Errorf("raft log %s: group %d: log is %d..%d, state has applied %d: %w", s.dir, s.group, first, last, index, ErrGap)
 	}
 	if last < index {
 		return s.DeleteRange(first, last)
@@ -280,18 +264,9 @@ func (s *Store) Anchor(index, term uint64) error {
 	if last <= index || !ok || t == term {
 		return s.Repair(index, term)
 	}
-	l := &hraft.Log{Index: index, Term: term, Type: hraft.LogNoop}
-	key := logKey(nil, s.group, index)
-	buf := appendLog(nil, l)
-	seal(key, buf)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.db.write(func() error { return s.db.db.Set(key, buf, pebble.Sync) }); err != nil {
-		return err
-	}
-	i := index - s.first
-	s.bytes += uint64(len(buf)) - uint64(s.sizes[i])
-	s.sizes[i] = uint32(len(buf))
+	s.anchors[index] = &hraft.Log{Index: index, Term: term, Type: hraft.LogNoop}
 	s.cache.clear()
-	return nil
+	s.mu.Unlock()
+	return s.db.write(s.roll) // the new segment begins with the anchors
 }

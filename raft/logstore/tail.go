@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -66,15 +65,6 @@ func isNew(fsys vfs.FS, dir string) (bool, error) {
 		return true, nil
 	}
 	return !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "marker.manifest") }), err
-}
-
-func readFile(fsys vfs.FS, path string) ([]byte, error) {
-	f, err := fsys.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f)
-	return data, errors.Join(err, f.Close())
 }
 
 // syncedDamage finds the first unreadable chunk and a later one that proves that it

@@ -42,7 +42,7 @@ type pipeline struct {
 }
 
 func (p *pipeline) AppendEntries(q *hraft.AppendEntriesRequest, r *hraft.AppendEntriesResponse) (hraft.AppendFuture, error) {
-	clamp(q)
+	p.t.clamp(q)
 	if p.broken() {
 		return nil, ErrInjected
 	}

@@ -30,7 +30,14 @@ type Config struct {
 	// member; it decides how long a failed AppendEntries is retried.
 	Leading func(term uint64, id string) bool
 	// Term is the node's current term.
-	Term   func() uint64
+	Term func() uint64
+	// Durable is the newest index of this node's log on stable storage: a leader
+	// counts itself for entries that are only written, and must not tell of a commit
+	// that relies on them. Nil: all of the log is.
+	Durable func() uint64
+	// Flush puts all of the log on stable storage. It is called before an
+	// AppendEntries reaches raft, because a reply vouches for the entries before. Nil: it always is.
+	Flush  func() error
 	Logger hclog.Logger
 }
 
@@ -112,6 +119,14 @@ func (t *Transport) receive() {
 func (t *Transport) refuse(rpc *hraft.RPC) bool {
 	young := time.Since(t.start) < t.cfg.VoteGrace
 	switch q := rpc.Command.(type) {
+	case *hraft.AppendEntriesRequest:
+		if t.cfg.Flush == nil {
+			return false
+		}
+		if err := t.cfg.Flush(); err != nil {
+			rpc.Respond(nil, err)
+			return true
+		}
 	case *hraft.RequestVoteRequest:
 		// A transferring leader has given up its lease, so its heir may be voted for.
 		if young && !q.LeadershipTransfer {
@@ -197,9 +212,13 @@ func matchOf(q *hraft.AppendEntriesRequest) uint64 {
 	return q.PrevLogEntry
 }
 
-// clamp shortens q to maxRequestBytes but at least one entry. Callers in raft
-// read the entries of q after the call to learn what has been sent.
-func clamp(q *hraft.AppendEntriesRequest) {
+// clamp shortens q to maxRequestBytes but at least one entry, and its commit index
+// to what is on stable storage here. Callers in raft read the entries of q after
+// the call to learn what has been sent.
+func (t *Transport) clamp(q *hraft.AppendEntriesRequest) {
+	if t.cfg.Durable != nil && q.LeaderCommitIndex > 0 {
+		q.LeaderCommitIndex = min(q.LeaderCommitIndex, t.cfg.Durable())
+	}
 	n := 0
 	for i, l := range q.Entries {
 		n += len(l.Data)
@@ -215,9 +234,10 @@ func clamp(q *hraft.AppendEntriesRequest) {
 // up to ten seconds after a follower's outage: the next try comes when a
 // heartbeat of the follower has succeeded, or after a quarter of a second.
 func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, q *hraft.AppendEntriesRequest, p *hraft.AppendEntriesResponse) error {
-	clamp(q)
+	beat := heartbeat(q)
+	t.clamp(q)
 	err := t.appendEntries(id, addr, q, p)
-	if heartbeat(q) {
+	if beat {
 		return err
 	}
 	for err != nil && t.ctx.Err() == nil && t.cfg.Leading(q.Term, string(id)) {
