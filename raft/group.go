@@ -196,7 +196,7 @@ func (g *Group) Close() error {
 		err = errors.Join(err, done.Error())
 		close(g.batcher.gone)
 		g.wg.Wait()
-		err = errors.Join(err, g.snaps.Close())
+		err = errors.Join(err, g.snaps.Close(), g.store.Close())
 	})
 	return err
 }

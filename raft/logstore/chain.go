@@ -19,7 +19,7 @@ func (d *DB) Log(group uint32, cacheBytes int) (*Store, error) {
 	s := &Store{
 		db:      d,
 		group:   group,
-		dir:     d.opts.FS.PathJoin(d.path, fmt.Sprintf("group-%d", group)),
+		dir:     d.opts.FS.PathJoin(d.path, groupDir(group)),
 		cache:   cache{budget: cacheBytes},
 		anchors: map[uint64]*hraft.Log{},
 		nextSeq: 1,
@@ -39,6 +39,8 @@ func (d *DB) Log(group uint32, cacheBytes int) (*Store, error) {
 	d.mu.Unlock()
 	return s, nil
 }
+
+func groupDir(group uint32) string { return fmt.Sprintf("group-%d", group) }
 
 // segments lists the segments in the directory, oldest first.
 func (s *Store) segments() ([]uint64, error) {
@@ -333,12 +335,19 @@ func (s *Store) remove(g *segment) error {
 	return errors.Join(g.f.Close(), s.db.opts.FS.Remove(g.path))
 }
 
-// close ends the syncer and closes the files.
-func (s *Store) close() error {
-	err := s.Sync()
-	close(s.stop)
-	s.wg.Wait()
-	return errors.Join(err, s.closeFiles())
+// Close syncs the log and closes its files. The database does it too.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		err = s.Sync()
+		close(s.stop)
+		s.wg.Wait()
+		err = errors.Join(err, s.closeFiles())
+		s.db.mu.Lock()
+		defer s.db.mu.Unlock()
+		s.db.stores = slices.DeleteFunc(s.db.stores, func(x *Store) bool { return x == s })
+	})
+	return err
 }
 
 func (s *Store) closeFiles() error {

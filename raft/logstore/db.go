@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -87,7 +88,7 @@ func Open(dir string, opts Options) (*DB, error) {
 	}
 	d.db = db
 	syncParents(opts.FS, dir)
-	if err := d.checkFormat(); err != nil {
+	if err := errors.Join(d.checkFormat(), d.removeDropped()); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return d, nil
@@ -142,12 +143,11 @@ func (d *DB) checkFormat() error {
 // Close closes the database. The stores must not be used any more.
 func (d *DB) Close() error {
 	d.mu.Lock()
-	stores := d.stores
-	d.stores = nil
+	stores := slices.Clone(d.stores)
 	d.mu.Unlock()
 	var errs []error
 	for _, s := range stores {
-		errs = append(errs, s.close())
+		errs = append(errs, s.Close())
 	}
 	return errors.Join(append(errs, d.db.Close())...)
 }

@@ -32,6 +32,7 @@ type Store struct {
 	lazy    func() bool
 	kick    chan struct{} // buffered 1
 	stop    chan struct{}
+	closing sync.Once
 	wg      sync.WaitGroup
 	syncMu  sync.Mutex    // taken before mu
 	synced  atomic.Int64  // bytes of cur on stable storage; written with syncMu held

@@ -782,3 +782,26 @@ func FuzzParseRecord(f *testing.F) {
 		new(segment).parseHeader(value, 1)
 	})
 }
+
+// TestDrop: nothing of a dropped group is left, others are untouched.
+func TestDrop(t *testing.T) {
+	fs := vfs.NewMem()
+	d := openDB(t, fs)
+	for _, group := range []uint32{1, 2} {
+		s := openLog(t, d, group)
+		if err := errors.Join(s.StoreLog(entry(1, 1, "x")), d.Stable(group).SetUint64([]byte("n"), 7), s.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(d.Drop(1), d.Drop(3), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d = openDB(t, fs)
+	defer d.Close()
+	for group, want := range map[uint32]uint64{1: 0, 2: 1} {
+		n, _ := d.Stable(group).GetUint64([]byte("n"))
+		if last, _ := openLog(t, d, group).LastIndex(); last != want || (n == 7) != (want == 1) {
+			t.Errorf("group %d: log ends at %d, stable record %d", group, last, n)
+		}
+	}
+}
