@@ -11,9 +11,17 @@ import (
 //go:embed views.sql
 var viewsSQL string
 
+// viewMacros are expressions that many views need: about the type t of a column a
+// (the modifier and the base type see through a domain), and the unique name of a function p.
+var viewMacros = strings.NewReplacer(
+	"{typmod}", "CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END",
+	"{basetype}", "CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END",
+	"{datatype}", "CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' WHEN t.typnamespace = 11 THEN format_type(t.oid, NULL) ELSE 'USER-DEFINED' END::varchar",
+	"{specific}", "(left(p.proname::text, 63 - length('_' || p.oid::text)) || '_' || p.oid::text)::name",
+)
+
 // registerViews makes views of the relations that views.sql defines: a line
-// "-- schema.name", then the SELECT, up to the next such line. {typmod} in one is the modifier of
-// column a of type t, or of the domain that t is.
+// "-- schema.name", then the SELECT, up to the next such line, with viewMacros.
 func registerViews(s *Set) {
 	name, body := "", ""
 	flush := func() {
@@ -25,7 +33,7 @@ func registerViews(s *Set) {
 			panic("syscat: views.sql: no relation " + name)
 		}
 		t.virtual.Rel.Kind = catalog.KindView
-		body = strings.ReplaceAll(body, "{typmod}", "CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END")
+		body = viewMacros.Replace(body)
 		t.virtual.Rel.ViewDef = typedView(t, strings.TrimSuffix(strings.TrimSpace(body), ";"))
 	}
 	for line := range strings.Lines(viewsSQL) {
@@ -47,7 +55,9 @@ func typedView(t *table, body string) string {
 	}
 	cols := make([]string, len(t.virtual.Rel.Columns))
 	for i, c := range t.virtual.Rel.Columns {
-		cols[i] = "v." + quoteIdent(c.Name)
+		if cols[i] = "v." + quoteIdent(c.Name); !strings.Contains(body, " AS "+c.Name) {
+			cols[i] = "NULL" // what the standard has and PostgreSQL does not
+		}
 		if name := domainNames[c.Type.OID]; name != "" {
 			cols[i] += "::information_schema." + name
 		}
