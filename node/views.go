@@ -24,6 +24,7 @@ func (n *Node) relations(reg *session.Registry) *syscat.Set {
 	registerSettings(s)
 	n.registerShards(s)
 	n.registerAudit(s)
+	n.registerStatistics(s, reg)
 	s.Add(&catalog.Relation{OID: 13998, Name: "members", Schema: catalog.SchemaOstraka, Kind: catalog.KindVirtual, Persistence: 'p', Owner: catalog.BootstrapRole,
 		Columns: columns("node_id", sqltypes.OIDText, "address", sqltypes.OIDText, "suffrage", sqltypes.OIDText, "leader", sqltypes.OIDBool,
 			"match_index", sqltypes.OIDInt8, "lag", sqltypes.OIDInt8, "last_contact", sqltypes.OIDFloat8)}, "ostraka", true,

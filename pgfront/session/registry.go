@@ -23,11 +23,13 @@ type Registry struct {
 	sessions map[int32]*Session // guarded by mu
 	next     int32              // guarded by mu
 	closing  bool               // guarded by mu
+	// databases has the counters of each database; guarded by mu.
+	databases map[sqltypes.OID]*DatabaseStats
 }
 
 // NewRegistry returns an empty registry of node (0 when it is alone).
 func NewRegistry(node uint8) *Registry {
-	return &Registry{node: node, sessions: map[int32]*Session{}, next: 1000}
+	return &Registry{node: node, sessions: map[int32]*Session{}, next: 1000, databases: map[sqltypes.OID]*DatabaseStats{}}
 }
 
 // add gives the session its process id and cancel key.

@@ -40,8 +40,10 @@ type Session struct {
 	reading engine.View
 	deps    *Deps
 	client  Client
-	pid     int32
-	secret  int32
+	// counters are the database's, shared by its sessions.
+	counters *DatabaseStats
+	pid      int32
+	secret   int32
 
 	in  *wire.Reader
 	out *wire.Out
@@ -131,7 +133,7 @@ func New(deps *Deps, c Client, in *wire.Reader, out *wire.Out) (*Session, error)
 	}
 	s.rng = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	s.env = sqltypes.Env{Ctx: s.ctx, Formats: sqltypes.DefaultFormats(), Session: s}
-	s.notify.s = s
+	s.notify.s, s.counters = s, new(DatabaseStats)
 	s.set.OnChange = s.settingChanged
 	s.conf.trackActivity = true
 	for _, d := range settings.All() {
@@ -147,6 +149,8 @@ func New(deps *Deps, c Client, in *wire.Reader, out *wire.Out) (*Session, error)
 	if !deps.Registry.add(s) {
 		return nil, fatal(pgerror.New(pgerror.CannotConnectNow, "the database system is shutting down"))
 	}
+	s.counters = deps.Registry.Database(c.Database)
+	s.counters.Sessions.Add(1)
 	t := s.now()
 	s.act = activity{backendStart: t, stateChange: t, state: "idle", app: s.act.app, user: c.Role.Name, userOID: c.Role.OID}
 	in.OnWake = s.woken

@@ -262,6 +262,11 @@ func (s *Session) rollbackTransaction() {
 }
 
 func (s *Session) endTransaction(committed bool) {
+	if committed {
+		s.counters.Commits.Add(1)
+	} else {
+		s.counters.Rollbacks.Add(1)
+	}
 	s.closePortals(func(p *portal) bool { return !p.held })
 	ready := s.tx.settingsReady
 	s.tx = txn{saves: s.tx.saves[:0], settingsReady: ready}
