@@ -79,6 +79,8 @@ func (o *virtualOp) next() (*batch, error) {
 					o.row[i] = row[a-1]
 				case a == -6: // tableoid
 					o.row[i] = sqltypes.Int(int64(o.p.Rel.Rel.OID))
+				case a == -2 || a == -4: // xmin, xmax: made with the system
+					o.row[i] = sqltypes.Int(2)
 				default:
 					o.row[i] = sqltypes.Null
 				}

@@ -33,6 +33,8 @@ func TypeSQLName(oid OID, namer TypeNamer) string {
 type TypeNamer func(oid OID) (t *Type, qualifiedName string)
 
 // FormatTypeWith is FormatType with user types found through namer.
+// A typmod of NoTypMod asks for the name alone, as format_type does when its second
+// argument is NULL: "character" instead of "bpchar".
 func FormatTypeWith(oid OID, typmod int32, namer TypeNamer) string {
 	if oid == 0 {
 		return "-"
@@ -62,11 +64,11 @@ func FormatTypeWith(oid OID, typmod int32, namer TypeNamer) string {
 		}
 	case OIDBpchar:
 		// "character" would mean character(1).
-		if typmod < 0 {
+		if typmod < 0 && typmod != NoTypMod {
 			return "bpchar"
 		}
 	case OIDBit:
-		if typmod < 0 {
+		if typmod < 0 && typmod != NoTypMod {
 			return `"bit"`
 		}
 	}
@@ -97,3 +99,6 @@ func QuoteIdent(s string) string {
 	}
 	return string(append(b, '"'))
 }
+
+// NoTypMod is the modifier of a type that is spoken of without one.
+const NoTypMod int32 = -2

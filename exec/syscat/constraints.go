@@ -55,6 +55,15 @@ func (c *constraint) node() sqltypes.Datum {
 }
 
 func constraintRows(q *Query, emit Emit) error {
+	q.system(func() {
+		for _, t := range q.set.order {
+			for _, ix := range t.indexes {
+				if ix.Constraint != "" {
+					indexConstraint(t.virtual.Rel, ix).emit(emit)
+				}
+			}
+		}
+	})
 	for _, r := range relations(q.Cat) {
 		for _, c := range r.Checks {
 			(&constraint{oid: c.OID, name: c.Name, schema: r.Schema, kind: 'c', valid: !c.NotValid, rel: r.OID, keys: c.Attrs,

@@ -13,7 +13,7 @@ func registerEmpty(s *Set) {
 		"pg_largeobject", "pg_largeobject_metadata", // no large objects
 		"pg_statistic_ext", "pg_statistic_ext_data", "pg_stats_ext", "pg_stats_ext_exprs", // no extended statistics
 		"pg_transform", "pg_seclabel", "pg_seclabels", "pg_shseclabel", "pg_parameter_acl",
-		"pg_extension", "pg_available_extensions", "pg_available_extension_versions", // no extensions
+		"pg_available_extensions", "pg_available_extension_versions", // no extensions
 		"pg_prepared_xacts",                                               // no two-phase commit by clients
 		"pg_file_settings", "pg_hba_file_rules", "pg_ident_file_mappings", // no such files
 		"pg_stat_progress_analyze", "pg_stat_progress_basebackup", "pg_stat_progress_cluster", "pg_stat_progress_copy",

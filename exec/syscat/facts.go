@@ -53,6 +53,9 @@ var facts = sync.OnceValue(func() []*fact {
 			}
 			ix := &catalog.Index{OID: oidOf(f[1]), Name: f[2], Schema: catalog.SchemaPgCatalog, Owner: catalog.BootstrapRole,
 				Method: "btree", Unique: f[4] == "true", Primary: f[5] == "true", Ready: true}
+			if ix.ConstraintOID = oidOf(f[7]); ix.ConstraintOID != 0 {
+				ix.Constraint = ix.Name
+			}
 			for _, k := range strings.Fields(f[6]) {
 				n, _ := strconv.Atoi(k)
 				key := catalog.IndexKey{Attr: int16(n)}

@@ -12,7 +12,7 @@ func init() {
 			if a[0].Null {
 				return sqltypes.Null, nil
 			}
-			mod := int32(-1)
+			mod := sqltypes.NoTypMod
 			if !a[1].Null {
 				mod = int32(a[1].I)
 			}

@@ -4,6 +4,7 @@ import (
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
+	"sync"
 )
 
 // scalar is a function over the catalogue.
@@ -199,6 +200,9 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 	if f := cat.Function(o); f != nil && is("pg_proc") {
 		return f.Comment
 	}
+	if o < catalog.FirstUserOID {
+		return fixedComment(o, class)
+	}
 	found := ""
 	if is("pg_constraint") {
 		cat.AllRelations(func(r *catalog.Relation) bool {
@@ -222,6 +226,33 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 	}
 	return found
 }
+
+// fixedComment is the comment on an object of the system; without a class, any object's with the number.
+func fixedComment(o sqltypes.OID, class string) string {
+	for _, k := range fixedComments()[o] {
+		if class == "" || k.class == class {
+			return k.text
+		}
+	}
+	return ""
+}
+
+type comment struct{ class, text string }
+
+var fixedComments = sync.OnceValue(func() map[sqltypes.OID][]comment {
+	names := map[sqltypes.OID]string{}
+	for _, f := range facts() {
+		names[f.rel.OID] = f.rel.Name
+	}
+	out := map[sqltypes.OID][]comment{}
+	for _, row := range fixedRows()["pg_description"] {
+		if row[2].I == 0 {
+			o := argOID(row[0])
+			out[o] = append(out[o], comment{names[argOID(row[1])], row[3].S})
+		}
+	}
+	return out
+})
 
 // updatableEvents are the bits of pg_relation_is_updatable: update 4, insert 8, delete 16.
 func updatableEvents(r *catalog.Relation) int {

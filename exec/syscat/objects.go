@@ -96,6 +96,10 @@ const (
 	classDatabase   sqltypes.OID = 1262
 	classAuthid     sqltypes.OID = 1260
 	classRewrite    sqltypes.OID = 2618
+	classLanguage   sqltypes.OID = 2612
+	classExtension  sqltypes.OID = 3079
+
+	plpgsqlExtension sqltypes.OID = 13559
 )
 
 // attrdefOID makes a stable OID for a column default, which has no descriptor of its own.
@@ -471,6 +475,11 @@ func dependRows(q *Query, emit Emit) error {
 	dep := func(class, obj sqltypes.OID, sub int, refClass, ref sqltypes.OID, refSub int, kind byte) {
 		emit(oid(class), oid(obj), num(sub), oid(refClass), oid(ref), num(refSub), char(kind))
 	}
+	// plpgsql is an extension with a language and its three functions.
+	for _, o := range []sqltypes.OID{13560, 13561, 13562} {
+		dep(classProc, o, 0, classExtension, plpgsqlExtension, 0, 'e')
+	}
+	dep(classLanguage, 13563, 0, classExtension, plpgsqlExtension, 0, 'e')
 	q.each(nil, func(r *catalog.Relation) {
 		dep(classClass, r.OID, 0, classNamespace, r.Schema, 0, 'n')
 		if r.RowType != 0 {

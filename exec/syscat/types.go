@@ -99,6 +99,11 @@ func emitUserType(q *Query, emit Emit, t *catalog.UserType) {
 		out, send = ioProcs(b)
 		if t.HasDefault {
 			def = text(t.Default)
+			if ctx, err := contextOf(q.Env); err == nil {
+				c := *ctx
+				c.Catalog, c.SearchPath = q.Cat, []sqltypes.OID{catalog.SchemaPgCatalog}
+				def = text((&lookup{&c, q.Cat}).domainDefault(t))
+			}
 		}
 	}
 	emit(oid(t.OID), text(t.Name), oid(t.Schema), oid(t.Owner), num(shape.length), yes(shape.byVal), char(t.Kind), char(shape.category),

@@ -294,13 +294,7 @@ func (it *nsItem) systemColumn(name string, levels int, loc int32) expr.Expr {
 	if it.s.kind == kindMergeWhen && name != "tableoid" {
 		it.s.b.fail(loc, pgerror.InvalidColumnReference, `cannot use system column "%s" in MERGE WHEN condition`, name)
 	}
-	if r.Kind == planner.RTEVirtual {
-		switch name {
-		case "tableoid":
-			return &expr.Const{T: tt(it.s.b.columnType(sqltypes.OIDOid)), Val: sqltypes.Int(int64(r.Virtual.Rel.OID))}
-		case "xmin", "xmax":
-			return &expr.Const{T: tt(it.s.b.columnType(sqltypes.OIDXid)), Val: sqltypes.Int(2)}
-		}
+	if r.Kind == planner.RTEVirtual && name != "tableoid" && name != "xmin" && name != "xmax" {
 		it.s.b.unsupported(-1, "system column %s of a catalogue table", name)
 	}
 	return &planner.Var{T: tt(it.s.b.columnType(sc.typ)), Rel: it.rel, Col: int(sc.attr) - 1, Level: levels, Name: name}

@@ -22,9 +22,9 @@ const relationsSQL = `SELECT n.nspname, c.relname, c.oid::int8, c.relkind::text,
   WHERE n.nspname IN ('pg_catalog', 'information_schema') AND c.relkind IN ('r', 'v')
   ORDER BY n.nspname DESC, c.oid, a.attnum`
 
-const indexesSQL = `SELECT c.oid::int8, c.relname, i.indrelid::int8, i.indisunique, i.indisprimary, i.indkey::text
+const indexesSQL = `SELECT c.oid::int8, c.relname, i.indrelid::int8, i.indisunique, i.indisprimary, i.indkey::text, coalesce(k.oid, 0)::int8
   FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
-  JOIN pg_namespace n ON n.oid = t.relnamespace WHERE n.nspname = 'pg_catalog' AND t.relkind = 'r' ORDER BY 3, 1`
+  JOIN pg_namespace n ON n.oid = t.relnamespace LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid WHERE n.nspname = 'pg_catalog' AND t.relkind = 'r' ORDER BY 3, 1`
 
 func main() {
 	dsn := flag.String("dsn", "", "a PostgreSQL 15 server")
@@ -56,7 +56,7 @@ func main() {
 // fixed are relations whose rows are the same in every new database.
 var fixed = []string{"pg_type", "pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc",
 	"pg_operator", "pg_cast", "pg_aggregate", "pg_range", "pg_conversion", "pg_tablespace",
-	"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_description"}
+	"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_description", "pg_extension"}
 
 // writeRows dumps the fixed relations: a line "T name column…" and then the rows, in COPY's text form.
 func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
@@ -110,12 +110,12 @@ func write(ctx context.Context, conn *pgx.Conn, path string) error {
 	}
 	for rows.Next() {
 		var name, keys string
-		var oid, rel int64
+		var oid, rel, constraint int64
 		var unique, primary bool
-		if err := rows.Scan(&oid, &name, &rel, &unique, &primary, &keys); err != nil {
+		if err := rows.Scan(&oid, &name, &rel, &unique, &primary, &keys, &constraint); err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "I\t%d\t%s\t%d\t%t\t%t\t%s\n", oid, name, rel, unique, primary, keys)
+		fmt.Fprintf(&b, "I\t%d\t%s\t%d\t%t\t%t\t%s\t%d\n", oid, name, rel, unique, primary, keys, constraint)
 	}
 	if err := rows.Err(); err != nil {
 		return err
