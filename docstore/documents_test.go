@@ -66,21 +66,21 @@ func TestIndexChoice(t *testing.T) {
 	s.index("c", `{"fields":["d.e"],"unique":true}`)
 	s.index("c", `{"fields":["p"],"partial":{"a":{"$gt":2}},"name":"part"}`)
 	for _, c := range []struct{ filter, sort, want string }{
-		{`{"_id":5}`, ``, `Index Scan using _id_ on c; Index Bounds: _id = 5; Filter: {"_id": 5}`},
-		{`{"a":1}`, ``, `Index Scan using a_1_b_-1 on c; Index Bounds: a = 1; Filter: {"a": 1}`},
-		{`{"a":1,"b":{"$gt":"a"}}`, ``, `Index Scan using a_1_b_-1 on c; Index Bounds: a = 1, b > "a"; Filter: {"a": 1, "b": {"$gt": "a"}}`},
-		{`{"a":1}`, `{"b":1}`, `Index Scan Backward using a_1_b_-1 on c; Index Bounds: a = 1; Filter: {"a": 1}`},
-		{`{"a":{"$in":[1,2]}}`, `{"b":1}`, `Index Scan using a_1_b_-1 on c; Index Bounds: a in 2 values; Filter: {"a": {"$in": [1, 2]}}; Sort in memory: {"b": 1}`},
-		{`{"t":"y"}`, ``, `Index Scan using t_1 on c; Index Bounds: t = "y"; Filter: {"t": "y"}`},
-		{`{"t":{"$gt":"x","$lt":"x3"}}`, ``, `Index Scan using t_1 on c; Index Bounds: t > "x"; Filter: {"t": {"$gt": "x", "$lt": "x3"}}`},
-		{`{"d.e":3}`, ``, `Index Scan using d.e_1 on c; Index Bounds: d.e = 3; Filter: {"d.e": 3}`},
-		{`{"d.e":{"$gt":3,"$lte":5}}`, ``, `Index Scan using d.e_1 on c; Index Bounds: d.e > 3 and d.e <= 5; Filter: {"d.e": {"$gt": 3, "$lte": 5}}`},
+		{`{"_id":5}`, ``, `Index Scan using _id_ on c; Index Bounds: _id = 5; Document Filter: {"_id": 5}`},
+		{`{"a":1}`, ``, `Index Scan using a_1_b_-1 on c; Index Bounds: a = 1; Document Filter: {"a": 1}`},
+		{`{"a":1,"b":{"$gt":"a"}}`, ``, `Index Scan using a_1_b_-1 on c; Index Bounds: a = 1, b > "a"; Document Filter: {"a": 1, "b": {"$gt": "a"}}`},
+		{`{"a":1}`, `{"b":1}`, `Index Scan Backward using a_1_b_-1 on c; Index Bounds: a = 1; Document Filter: {"a": 1}`},
+		{`{"a":{"$in":[1,2]}}`, `{"b":1}`, `Index Scan using a_1_b_-1 on c; Index Bounds: a in 2 values; Document Filter: {"a": {"$in": [1, 2]}}; Sort in memory: {"b": 1}`},
+		{`{"t":"y"}`, ``, `Index Scan using t_1 on c; Index Bounds: t = "y"; Document Filter: {"t": "y"}`},
+		{`{"t":{"$gt":"x","$lt":"x3"}}`, ``, `Index Scan using t_1 on c; Index Bounds: t > "x"; Document Filter: {"t": {"$gt": "x", "$lt": "x3"}}`},
+		{`{"d.e":3}`, ``, `Index Scan using d.e_1 on c; Index Bounds: d.e = 3; Document Filter: {"d.e": 3}`},
+		{`{"d.e":{"$gt":3,"$lte":5}}`, ``, `Index Scan using d.e_1 on c; Index Bounds: d.e > 3 and d.e <= 5; Document Filter: {"d.e": {"$gt": 3, "$lte": 5}}`},
 		{`{}`, `{"d.e":-1}`, `Index Scan Backward using d.e_1 on c`},
 		{`{}`, `{"t":1}`, `Collection Scan on c; Sort in memory: {"t": 1}`},
-		{`{"b":"a"}`, ``, `Collection Scan on c; Filter: {"b": "a"}`},
-		{`{"p":1}`, ``, `Collection Scan on c; Filter: {"p": 1}`},
+		{`{"b":"a"}`, ``, `Collection Scan on c; Document Filter: {"b": "a"}`},
+		{`{"p":1}`, ``, `Collection Scan on c; Document Filter: {"p": 1}`},
 		{`{"p":1,"a":{"$gt":3}}`, ``, `Index Scan using a_1_b_-1 on c`},
-		{`{"t":{"$regex":"^x1"}}`, ``, `Index Scan using t_1 on c; Index Bounds: t begins with x1; Filter: {"t": {"$regex": "^x1"}}`},
+		{`{"t":{"$regex":"^x1"}}`, ``, `Index Scan using t_1 on c; Index Bounds: t begins with x1; Document Filter: {"t": {"$regex": "^x1"}}`},
 	} {
 		if got := s.plan("c", c.filter, c.sort); !strings.HasPrefix(got, c.want) && !strings.Contains(got, "part") {
 			t.Errorf("%s sort %s:\n got %s\nwant %s", c.filter, c.sort, got, c.want)

@@ -176,7 +176,8 @@ func (r *runner) aggregate(ctx context.Context, cmd *Command) (Result, error) {
 	return r.pipeline(ctx, cmd.Collection, cmd.Filter, list, 0)
 }
 
-func (r *runner) pipeline(ctx context.Context, coll string, filter JSON, list []JSON, depth int) (Result, error) {
+// pipelineHead is the find that a pipeline begins with, and its other stages.
+func pipelineHead(coll string, filter JSON, list []JSON) (*Command, []JSON, error) {
 	head := &Command{Op: OpFind, Collection: coll, Take: -1}
 	var matches []JSON
 	if !filter.IsZero() {
@@ -186,7 +187,7 @@ func (r *runner) pipeline(ctx context.Context, coll string, filter JSON, list []
 	for ; i < len(list); i++ {
 		name, arg, err := stageName(list[i])
 		if err != nil {
-			return Result{}, err
+			return nil, nil, err
 		}
 		if name != "$match" {
 			break
@@ -224,7 +225,15 @@ func (r *runner) pipeline(ctx context.Context, coll string, filter JSON, list []
 			}
 		}
 	}
-	stages, err := compileStages(list[i:], depth)
+	return head, list[i:], nil
+}
+
+func (r *runner) pipeline(ctx context.Context, coll string, filter JSON, list []JSON, depth int) (Result, error) {
+	head, list, err := pipelineHead(coll, filter, list)
+	if err != nil {
+		return Result{}, err
+	}
+	stages, err := compileStages(list, depth)
 	if err != nil {
 		return Result{}, err
 	}

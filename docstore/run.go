@@ -342,6 +342,15 @@ func (r *runner) distinct(ctx context.Context, cmd *Command) (Result, error) {
 }
 
 func (r *runner) explain(ctx context.Context, cmd *Command) (Result, error) {
+	if !cmd.Pipeline.IsZero() {
+		list, err := stagesOf(cmd.Pipeline)
+		if err != nil {
+			return Result{}, err
+		}
+		if cmd, _, err = pipelineHead(cmd.Collection, cmd.Filter, list); err != nil {
+			return Result{}, err
+		}
+	}
 	p, err := r.prepare(ctx, cmd, false)
 	if err != nil {
 		return Result{}, err
@@ -350,7 +359,7 @@ func (r *runner) explain(ctx context.Context, cmd *Command) (Result, error) {
 	if p.c != nil {
 		lines = p.access.describe()
 		if !p.filter.All() {
-			lines = append(lines, "  Filter: "+shown(cmd.Filter))
+			lines = append(lines, "  Document Filter: "+shown(cmd.Filter))
 		}
 		if p.sort != nil && !p.access.sorted {
 			lines = append(lines, "  Sort in memory: "+shown(cmd.Sort))

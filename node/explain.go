@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"ostraka/exec"
+	"ostraka/expr"
 	"ostraka/pgfront/session"
 	"ostraka/planner"
 	"ostraka/planner/explain"
+	"ostraka/sqltypes"
 )
 
 // explainer is session.Explainer over planner/explain.
@@ -23,6 +25,7 @@ func (explainer) Explain(pc *planner.Context, plan *planner.Plan, x session.Exec
 	if e, ok := x.(*exec.Execution); ok && o.Analyze {
 		st.Node = func(n planner.Node) *explain.NodeStats { return nodeStats(e.Stats(n)) }
 	}
+	opts.Function = func(call *expr.Call) []explain.Property { return functionProperties(pc, call) }
 	text := explain.Explain(plan, pc.Catalog, opts, st)
 	if o.Format != "" && !strings.EqualFold(o.Format, "text") {
 		return []string{text}, nil
@@ -38,6 +41,47 @@ func nodeStats(s exec.NodeStats) *explain.NodeStats {
 		if s.SortDisk {
 			out.Memory, out.Disk = 0, s.SortBytes
 		}
+	}
+	return out
+}
+
+// functionProperties asks a function how it would execute a call; its arguments
+// must be known without running the query.
+func functionProperties(pc *planner.Context, call *expr.Call) []explain.Property {
+	if call.Proc.Explain == nil || pc.Env == nil || pc.Catalog == nil {
+		return nil
+	}
+	args := make([]sqltypes.Datum, len(call.Args))
+	for i, a := range call.Args {
+		known := true
+		planner.Visit(a, func(e expr.Expr) bool {
+			switch e := e.(type) {
+			case *expr.Const:
+			case *expr.Call:
+				known = known && e.Proc.Volatility != sqltypes.Volatile
+			default:
+				known = false
+			}
+			return known
+		})
+		if !known {
+			return nil
+		}
+		p, err := expr.Compile(a, pc.Catalog.Type)
+		if err != nil {
+			return nil
+		}
+		if args[i], err = p.Row(nil, &expr.Params{}, pc.Env); err != nil {
+			return nil
+		}
+	}
+	lines, err := call.Proc.Explain(&sqltypes.Call{Env: pc.Env, Proc: call.Proc}, args)
+	if err != nil {
+		return []explain.Property{{Label: "Error", Value: err.Error()}}
+	}
+	out := make([]explain.Property, len(lines))
+	for i, l := range lines {
+		out[i] = explain.Property{Label: l[0], Value: l[1]}
 	}
 	return out
 }

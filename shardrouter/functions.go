@@ -1,6 +1,8 @@
 package shardrouter
 
 import (
+	"strings"
+
 	"ostraka/docstore"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -91,6 +93,10 @@ func register(list []docFunc) {
 				p.ArgNames = append(p.ArgNames, o.name)
 			}
 		}
+		switch f.op {
+		case docstore.OpFind, docstore.OpDistinct, docstore.OpAggregate, docstore.OpFindForUpdate:
+			p.Explain = f.explain
+		}
 		if f.set {
 			p.Set = f.stream
 		} else {
@@ -148,6 +154,33 @@ func (f *docFunc) stream(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.RowS
 		res.Docs = docstore.Slice(nil)
 	}
 	return &rows{cur: res.Docs, row: f.row}, nil
+}
+
+// explain answers how the command's documents are found.
+func (f *docFunc) explain(c *sqltypes.Call, args []sqltypes.Datum) ([][2]string, error) {
+	sess, router, err := routerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := f.command(c, args)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Op = docstore.OpExplain
+	res, err := router.Run(c.Env.Ctx, sess, cmd)
+	if err != nil || res.Docs == nil {
+		return nil, err
+	}
+	docs, err := docstore.ReadAll(res.Docs)
+	var out [][2]string
+	for _, d := range docs {
+		label, value, ok := strings.Cut(strings.TrimSpace(d.Str()), ": ")
+		if !ok {
+			label, value = "Documents", label
+		}
+		out = append(out, [2]string{label, value})
+	}
+	return out, err
 }
 
 // rows is a cursor as a set of rows.

@@ -47,6 +47,10 @@ type Proc struct {
 	// such a call is never moved to another node.
 	Node bool
 
+	// Explain, when not nil, tells how a call with these arguments is executed, as
+	// pairs of label and value, for EXPLAIN.
+	Explain func(c *Call, args []Datum) ([][2]string, error)
+
 	Fn  ScalarFunc // Kind f
 	Set SetFunc    // Kind f with RetSet
 	Agg *Aggregate // Kind a: never nil; Agg.New is nil without an implementation

@@ -29,6 +29,13 @@ func (b *builder) describe(n *node, p planner.Node) {
 			n.hidden("Function Name", name)
 		}
 		b.on(n, name, x.Alias)
+		if b.opt.Function != nil {
+			for _, c := range x.Calls {
+				for _, p := range b.opt.Function(c) {
+					n.add(p.Label, p.Value)
+				}
+			}
+		}
 		if b.opt.Verbose {
 			var es []expr.Expr
 			for _, c := range x.Calls {

@@ -3,6 +3,7 @@ package explain
 import (
 	"time"
 
+	"ostraka/expr"
 	"ostraka/planner"
 )
 
@@ -14,7 +15,12 @@ type Options struct {
 	SettingsText []string
 	// QueryText for auto-explain style output; "" leaves it out.
 	QueryText string
+	// Function, when not nil, tells more about a function in FROM.
+	Function func(call *expr.Call) []Property
 }
+
+// Property is one line of a node.
+type Property struct{ Label, Value string }
 
 // NodeStats is what the executor measured of one node.
 type NodeStats struct {
