@@ -120,7 +120,7 @@ func prepare(ctx context.Context, c *cluster.Cluster, opts Options) ([]*load, er
 		}
 		for j := range opts.Clients {
 			l.clients = append(l.clients, &workload.Client{Process: j, Node: c.Nodes[j%len(c.Nodes)], Rand: rand.New(rand.NewPCG(opts.Seed, uint64(i)<<16|uint64(j))),
-				Rec: l.rec, Errors: l.errs, Read: w.Read, OpLimit: 10 * time.Second})
+				Rec: l.rec, Errors: l.errs, Read: w.Read, OpLimit: 10 * time.Second, All: c.Nodes})
 		}
 		loads = append(loads, l)
 	}
@@ -156,7 +156,7 @@ func settle(ctx context.Context, c *cluster.Cluster, loads []*load) []string {
 		}
 		for i, n := range c.Nodes {
 			// At rest even a local read must have everything, once it was waited for.
-			r := &workload.Client{Process: 1000 + i, Node: n, Rec: l.rec, Errors: l.errs, Read: "linearizable", OpLimit: time.Minute}
+			r := &workload.Client{Process: 1000 + i, Node: n, Rec: l.rec, Errors: l.errs, Read: "linearizable", OpLimit: time.Minute, All: c.Nodes}
 			if err := l.Final(ctx, r); err != nil {
 				note(fmt.Errorf("%s: %w", l.Name, err))
 			}

@@ -139,3 +139,12 @@ func TestLongForks(t *testing.T) {
 	want(t, LongForks(number(history.History{op(1, 0, 1, history.OK, r()), op(1, 0, 1, history.OK, r(1)), op(2, 0, 1, history.OK, r(2, 1))})), "")
 	want(t, LongForks(number(history.History{op(1, 0, 1, history.OK, r(1)), op(2, 0, 1, history.OK, r(2)), op(2, 0, 1, history.OK, r(1, 2))})), "long-fork")
 }
+
+func TestSequence(t *testing.T) {
+	next := func(from, to, v int64) *history.Op {
+		return op(1, from, to, history.OK, history.Mop{F: "next", Read: []int64{v}})
+	}
+	want(t, Sequence(history.History{next(0, 1, 1), next(2, 9, 5), next(3, 4, 3), next(5, 6, 4), next(10, 11, 7)}), "")
+	want(t, Sequence(history.History{next(0, 1, 1), next(0, 1, 1)}), "applied-twice")
+	want(t, Sequence(history.History{next(0, 1, 2), next(2, 3, 1)}), "read-went-back")
+}

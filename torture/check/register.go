@@ -10,8 +10,8 @@ import (
 	"ostraka/torture/history"
 )
 
-// absent is the value of a register nobody has written.
-const absent = int64(-1)
+// Absent is the value of a register that is not there.
+const Absent = int64(-1)
 
 // registerOut is what an operation on a register answered.
 type registerOut struct {
@@ -32,7 +32,7 @@ func Registers(h history.History, limit time.Duration) (out []Anomaly, undecided
 		if o.Outcome == history.Fail || o.Outcome == history.Unknown && m.F == "r" {
 			continue
 		}
-		res := registerOut{known: o.Outcome == history.OK, value: absent}
+		res := registerOut{known: o.Outcome == history.OK, value: Absent}
 		if res.known && len(m.Read) > 0 {
 			res.value, res.done = m.Read[0], m.Read[0] == 1
 		}
@@ -96,7 +96,7 @@ func smallest(ops []porcupine.Operation, of []*history.Op, limit time.Duration) 
 }
 
 var registerModel = porcupine.Model{
-	Init: func() any { return absent },
+	Init: func() any { return Absent },
 	Step: func(state, input, output any) (bool, any) {
 		m, res, s := input.(history.Mop), output.(registerOut), state.(int64)
 		switch m.F {

@@ -16,7 +16,39 @@ import (
 // Append: transactions of list appends and reads, over two tables, by primary key
 // and by an index. The lists tell which transaction depends on which.
 func Append(isolation, read string) Workload {
-	name := "append@" + isolation + "/" + read
+	return appends("append@"+isolation+"/"+read, isolation, read)
+}
+
+// AppendDuringDDL is Append while the tables' columns and indexes come and go.
+func AppendDuringDDL(isolation string) Workload {
+	w := appends("append-ddl@"+isolation, isolation, "")
+	step, base := w.Step, table(w.Name, "app")
+	w.Step = func(ctx context.Context, c *Client) {
+		if c.Rand.IntN(50) == 0 && c.connect(ctx) {
+			one, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.OpLimit)
+			defer cancel()
+			t := base + [2]string{"_a", "_b"}[c.Rand.IntN(2)]
+			n := c.Rand.IntN(4)
+			sql := []string{
+				fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS c%d bigint DEFAULT %d", t, n, n),
+				fmt.Sprintf("ALTER TABLE %s DROP COLUMN IF EXISTS c%d", t, n),
+				fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s_i%d ON %s (sk)", t, n, t),
+				fmt.Sprintf("DROP INDEX IF EXISTS %s_i%d", t, n),
+				fmt.Sprintf("ALTER TABLE %s ALTER COLUMN sk TYPE bigint USING sk + 0", t),
+			}[c.Rand.IntN(5)]
+			if _, err := c.conn.Exec(one, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+				c.Errors.note(err)
+			}
+			if one.Err() != nil {
+				c.Close()
+			}
+		}
+		step(ctx, c)
+	}
+	return w
+}
+
+func appends(name, isolation, read string) Workload {
 	base := table(name, "app")
 	tables := [2]string{base + "_a", base + "_b"}
 	var element atomic.Int64
@@ -33,7 +65,7 @@ func Append(isolation, read string) Workload {
 				return err
 			}
 		}
-		_, err := q.Exec(ctx, "INSERT INTO "+t+" VALUES ($1, $1, ARRAY[$2::bigint]) ON CONFLICT (k) DO UPDATE SET v = "+t+".v || EXCLUDED.v", m.Key, m.Arg)
+		_, err := q.Exec(ctx, "INSERT INTO "+t+" (k, sk, v) VALUES ($1, $1, ARRAY[$2::bigint]) ON CONFLICT (k) DO UPDATE SET v = "+t+".v || EXCLUDED.v", m.Key, m.Arg)
 		return err
 	}
 	readFrom := func(ctx context.Context, q queryer, m *history.Mop, column string) error {

@@ -35,6 +35,13 @@ type Client struct {
 	Read string
 	// OpLimit bounds one operation.
 	OpLimit time.Duration
+	// All are the nodes of the cluster, for clients that ask others too.
+	All []*cluster.Node
+
+	carried struct {
+		session  int
+		position string
+	}
 
 	conn    *pgx.Conn
 	session int

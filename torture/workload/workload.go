@@ -42,7 +42,7 @@ type Result struct {
 
 // table is the workload's own name for a table.
 func table(name, kind string) string {
-	return kind + "_" + strings.NewReplacer("@", "_", "/", "_", " ", "_").Replace(name)
+	return kind + "_" + strings.NewReplacer("@", "_", "/", "_", " ", "_", "-", "_").Replace(name)
 }
 
 // All are the workloads by name, at every level that promises.md tells about.
@@ -57,7 +57,8 @@ func All() []Workload {
 	for _, iso := range []string{"read committed", "repeatable read", "serializable"} {
 		out = append(out, Append(iso, "local"))
 	}
-	return append(out, Append("serializable", "linearizable"), Append("repeatable read", "leader"))
+	return append(out, Append("serializable", "linearizable"), Append("repeatable read", "leader"), AppendDuringDDL("read committed"), AppendDuringDDL("serializable"),
+		Outcomes(), Carried(), Sequence())
 }
 
 // staleness is how old bounded reads may be.
@@ -83,7 +84,8 @@ func Select(names []string) ([]Workload, error) {
 	return out, nil
 }
 
-// Registers: reads, writes and compare-and-sets of single rows, linearizable.
+// Registers: reads, writes, compare-and-sets, inserts (compare-and-sets of a row
+// that is absent) and deletes of single rows, linearizable.
 func Registers(read string) Workload {
 	name := "register@" + read
 	t := table(name, "reg")
@@ -93,20 +95,34 @@ func Registers(read string) Workload {
 		Setup: []string{"CREATE TABLE " + t + " (k bigint PRIMARY KEY, v bigint NOT NULL)"},
 		Step: func(ctx context.Context, c *Client) {
 			m := history.Mop{Key: key(c)}
-			switch c.Rand.IntN(6) {
+			switch c.Rand.IntN(8) {
 			case 0, 1:
 				m.F, m.Arg = "w", c.Rand.Int64N(5)
 			case 2:
 				m.F, m.Arg, m.Arg2 = "cas", c.Rand.Int64N(5), c.Rand.Int64N(5)
+			case 3:
+				m.F, m.Arg, m.Arg2 = "cas", check.Absent, c.Rand.Int64N(5)
+			case 4:
+				m.F, m.Arg = "w", check.Absent
 			default:
 				m.F = "r"
 			}
 			c.do(ctx, m.F != "r", []history.Mop{m}, func(ctx context.Context, conn *pgx.Conn, ms []history.Mop) error {
-				switch m.F {
-				case "w":
+				switch {
+				case m.F == "w" && m.Arg == check.Absent:
+					_, err := conn.Exec(ctx, "DELETE FROM "+t+" WHERE k = $1", m.Key)
+					return err
+				case m.F == "cas" && m.Arg == check.Absent:
+					_, err := conn.Exec(ctx, "INSERT INTO "+t+" VALUES ($1, $2)", m.Key, m.Arg2)
+					ms[0].Read = []int64{1}
+					if pe := (*pgconn.PgError)(nil); errors.As(err, &pe) && pe.Code == "23505" {
+						ms[0].Read, err = []int64{0}, nil
+					}
+					return err
+				case m.F == "w":
 					_, err := conn.Exec(ctx, "INSERT INTO "+t+" VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v", m.Key, m.Arg)
 					return err
-				case "cas":
+				case m.F == "cas":
 					tag, err := conn.Exec(ctx, "UPDATE "+t+" SET v = $3 WHERE k = $1 AND v = $2", m.Key, m.Arg, m.Arg2)
 					ms[0].Read = []int64{tag.RowsAffected()}
 					return err
