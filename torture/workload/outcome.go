@@ -92,7 +92,7 @@ func (c *Client) once(ctx context.Context, conn *pgx.Conn, name, sql string, arg
 // and is counted among the errors.
 var errWrong = errors.New("this cannot be")
 
-var outcomeName = regexp.MustCompile(`'([^']+)'`)
+var outcomeName = regexp.MustCompile(` is '([^']+)'`)
 
 // resolve asks for the outcome that err leaves open, where it names the transaction.
 func (c *Client) resolve(ctx context.Context, err error) error {
@@ -104,22 +104,29 @@ func (c *Client) resolve(ctx context.Context, err error) error {
 	if m == nil {
 		return err
 	}
+	last := errors.New("no node answered")
 	for ctx.Err() == nil {
 		if conn := c.elsewhere(ctx); conn != nil {
 			var status *string
 			qerr := conn.QueryRow(ctx, "SELECT ostraka_transaction_status($1)", m[1]).Scan(&status)
 			_ = conn.Close(ctx)
 			switch {
-			case qerr != nil || status == nil:
+			case qerr != nil:
+				last = qerr
+			case status == nil:
+				last = errors.New("nothing is known of it")
 			case *status == "committed":
 				return nil
 			case *status == "aborted":
 				return notCommitted{fmt.Errorf("%w; found to be aborted", err)}
+			default:
+				last = errors.New(*status)
 			}
 		}
 		c.pause(ctx, 300*time.Millisecond)
 	}
-	return err
+	c.Errors.note(fmt.Errorf("the outcome of %s could not be found out: %v", m[1], last))
+	return fmt.Errorf("%w; not resolved: %v", err, last)
 }
 
 // elsewhere opens a session on any node; nil when none can be had in time.
