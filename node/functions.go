@@ -92,6 +92,9 @@ var functions = []function{
 			}
 			return sqltypes.Text(st.String()), nil
 		}},
+	{name: "ostraka_checksum", admin: true, leader: true, call: func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
+		return n.compareReplicas(ctx)
+	}},
 }
 
 func init() {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ostraka/raft"
 )
 
 // httpServer serves /health, /ready, /metrics and, on loopback, Go's profiles.
@@ -39,6 +41,9 @@ func startHTTP(n *Node) (*httpServer, error) {
 		_ = json.NewEncoder(w).Encode(n.group.Metrics()) // the client is gone when it fails
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(newMetrics(n), promhttp.HandlerOpts{}))
+	if n.faults != nil && isLoopback(n.cfg.HTTP) {
+		mux.HandleFunc("POST /test/faults", n.serveFaults)
+	}
 	if isLoopback(n.cfg.HTTP) {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -53,6 +58,23 @@ func startHTTP(n *Node) (*httpServer, error) {
 		}
 	}()
 	return h, nil
+}
+
+// serveFaults sets this node's matrix of network faults: the body is a
+// raft.FaultsCall, the answer a raft.FaultsReply. It exists only on loopback and
+// only where the node was started for tests (Config.FaultInjection).
+func (n *Node) serveFaults(w http.ResponseWriter, r *http.Request) {
+	var q raft.FaultsCall
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if q.Heal {
+		n.faults.Heal()
+	}
+	n.faults.Set(q.Edges...)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(raft.FaultsReply{Hits: n.faults.Hits()}) // the client is gone when it fails
 }
 
 func (h *httpServer) close() error {

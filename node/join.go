@@ -120,6 +120,12 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 		}
 		return struct{}{}, n.admit(ctx, c)
 	}
+	if op == "freeze" || op == "checksum" {
+		if n.front == nil {
+			return nil, errors.New("the node is starting")
+		}
+		return n.serveChecksum(ctx, op, body)
+	}
 	if op == "shard" {
 		return n.serveShardCall(body)
 	}

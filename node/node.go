@@ -41,6 +41,8 @@ type Node struct {
 	peers *directory
 	ident *clusterID
 	audit *auditLog
+
+	frozen frozenStates
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
 

@@ -36,6 +36,9 @@ func clusterCommand() *cobra.Command {
 		func(a []string) (string, []any) { return "SELECT raft_add_learner($1, $2)", []any{a[0], a[1]} })
 	add("change-membership NODE_ID...", "Make exactly these nodes the voters", cobra.MinimumNArgs(1),
 		func(a []string) (string, []any) { return "SELECT raft_change_membership($1::text[])", []any{a} })
+	add("checksum", "Compare the replicas of all members at one position", cobra.NoArgs, func([]string) (string, []any) {
+		return "SELECT ostraka_checksum()", nil
+	})
 	return cmd
 }
 

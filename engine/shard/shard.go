@@ -83,6 +83,7 @@ type Shard struct {
 	listen  listeners
 	tooOld  atomic.Int64
 	fresh   freshness
+	gate    sync.RWMutex // see gatedLog
 
 	clogMu sync.Mutex
 	clog   commitlog.Log // guarded by clogMu
@@ -229,7 +230,7 @@ func (s *Shard) fatal(err error) {
 // AttachLog gives the engine its commit log. Called once.
 func (s *Shard) AttachLog(l commitlog.Log) {
 	s.clogMu.Lock()
-	s.clog = l
+	s.clog = gatedLog{l, &s.gate}
 	s.clogMu.Unlock()
 	s.wg.Add(1)
 	go s.leadershipLoop(l)

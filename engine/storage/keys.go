@@ -42,6 +42,9 @@ var (
 	formatKey  = []byte{tagSystem, sysFormat}
 )
 
+// AppliedKey is where the applied record is kept.
+func AppliedKey() []byte { return append([]byte(nil), appliedKey...) }
+
 // CounterKey is where a counter is kept.
 func CounterKey(c Counter) []byte { return []byte{tagSystem, sysMax, byte(c)} }
 
