@@ -177,6 +177,15 @@ func optionList(opts []string) string {
 // constraintDef is pg_get_constraintdef; "" when there is no such constraint.
 func (l *lookup) constraintDef(o sqltypes.OID, pretty bool) string {
 	out := ""
+	if o != 0 && o < catalog.FirstUserOID {
+		for _, f := range facts() {
+			for _, ix := range f.indexes {
+				if ix.ConstraintOID == o {
+					return keyDef(f.rel, ix)
+				}
+			}
+		}
+	}
 	l.cat.AllRelations(func(r *catalog.Relation) bool {
 		for _, c := range r.Checks {
 			if c.OID == o {

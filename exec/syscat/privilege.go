@@ -16,6 +16,16 @@ func Holds(cat *catalog.Catalog, role, owner sqltypes.OID, acl []catalog.ACLItem
 	return cat.Holds(role, owner, acl, priv, public)
 }
 
+// mayGrant reports whether an access list lets role pass a privilege on.
+func mayGrant(cat *catalog.Catalog, role sqltypes.OID, acl []catalog.ACLItem, priv byte) bool {
+	for _, a := range acl {
+		if a.Grantee != 0 && strings.IndexByte(a.GrantOptions, priv) >= 0 && Member(cat, role, a.Grantee) {
+			return true
+		}
+	}
+	return false
+}
+
 // object is something privileges are asked of.
 type object struct {
 	owner  sqltypes.OID
@@ -49,6 +59,11 @@ func (l *lookup) has(kind string, role sqltypes.OID, o object, list string) (sql
 		if grant {
 			if Member(l.cat, role, o.owner) {
 				return yes(true), nil
+			}
+			for _, acl := range append(o.any, o.column, o.acl) {
+				if mayGrant(l.cat, role, acl, letter) {
+					return yes(true), nil
+				}
 			}
 			continue
 		}

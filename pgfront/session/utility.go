@@ -103,6 +103,8 @@ func (s *Session) utility(p *prepared, po *portal) (*outcome, error) {
 		return tagged("CHECKPOINT", nil)
 	case *pg.Node_LoadStmt:
 		return nil, pgerror.NotSupported("LOAD")
+	case *pg.Node_CreateExtensionStmt:
+		return tagged("CREATE EXTENSION", s.createExtension(n.CreateExtensionStmt))
 	case *pg.Node_DoStmt:
 		return nil, pgerror.NotSupported("DO")
 	}
