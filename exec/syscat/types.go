@@ -33,9 +33,32 @@ func registerTypes(s *Set) {
 		}
 		return nil
 	})
+	s.static("pg_catalog.pg_aggregate", columnNames("pg_aggregate"), aggregateRows)
 	s.static("pg_catalog.pg_proc", []string{"oid", "proname", "pronamespace", "proowner", "prolang", "procost", "prorows", "provariadic", "prosupport",
 		"prokind", "prosecdef", "proleakproof", "proisstrict", "proretset", "provolatile", "proparallel", "pronargs", "pronargdefaults",
 		"prorettype", "proargtypes", "proallargtypes", "proargmodes", "proargnames", "prosrc", "proconfig", "proacl"}, procRows)
+}
+
+// aggregateRows are the built-in aggregates and those of users.
+func aggregateRows(q *Query, emit Emit) error {
+	q.system(func() { emitFixed("pg_aggregate", emit) })
+	for _, f := range sorted(q.Cat.AllFunctions, func(f *catalog.Function) sqltypes.OID { return f.OID }) {
+		d := f.Agg
+		if d == nil {
+			continue
+		}
+		initial, modify := sqltypes.Null, d.FinalModify
+		if d.InitVal != nil {
+			initial = text(*d.InitVal)
+		}
+		if modify == 0 {
+			modify = 'r'
+		}
+		none := oid(0)
+		emit(oid(f.OID), char('n'), num(0), oid(d.Trans), oid(d.Final), oid(d.Combine), none, none, none, none, none, yes(d.FinalExtra), yes(false),
+			char(modify), char('r'), oid(d.SortOp), oid(d.TransType.OID), num(0), none, num(0), initial, sqltypes.Null)
+	}
+	return nil
 }
 
 func userTypes(cat *catalog.Catalog) []*catalog.UserType {
