@@ -358,7 +358,7 @@ func (l *lookup) arguments(o sqltypes.OID, defaults, procedure bool) (string, er
 	args, _, _, _ := l.functionOf(o)
 	var parts []string
 	for _, x := range args {
-		if x.mode == 't' || !defaults && x.mode == 'o' && !procedure {
+		if x.mode == 't' {
 			continue
 		}
 		s := modeWords[x.mode]

@@ -16,7 +16,7 @@ import (
 // says besides what it belongs to, so that pg_get_expr can bind it again.
 
 // nodeText is the value of a pg_node_tree column: kind d default of attribute
-// owner, v check of domain owner, i expressions of index owner, e an expression.
+// owner, v check and w default of domain owner, i expressions of index owner, e an expression.
 func nodeText(kind byte, owner sqltypes.OID, sql string) sqltypes.Datum {
 	if sql == "" {
 		return sqltypes.Null
@@ -82,6 +82,10 @@ func (l *lookup) nodeExpr(rel sqltypes.OID, stored string, pretty bool) string {
 	case 'v':
 		if t := l.cat.UserType(owner); t != nil {
 			return l.domainText(t, sql, pretty)
+		}
+	case 'w':
+		if t := l.cat.UserType(owner); t != nil {
+			return l.domainDefault(t)
 		}
 	case 'i':
 		if r, ix := l.cat.Index(owner); ix != nil {

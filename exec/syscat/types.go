@@ -109,6 +109,7 @@ func emitUserType(q *Query, emit Emit, t *catalog.UserType) {
 	shape := typeShapes[t.Kind]
 	in, out, recv, send := procNamed(shape.in), procNamed(shape.out), procNamed(shape.recv), procNamed(shape.send)
 	base, mod, coll, def := sqltypes.OID(0), int32(-1), sqltypes.OID(0), sqltypes.Null
+	bin := sqltypes.Null
 	if t.Kind == 'd' {
 		b := q.Cat.Type(t.Base.OID)
 		if b == nil {
@@ -121,7 +122,7 @@ func emitUserType(q *Query, emit Emit, t *catalog.UserType) {
 		in, recv = procNamed("domain_in"), procNamed("domain_recv")
 		out, send = ioProcs(b)
 		if t.HasDefault {
-			def = text(t.Default)
+			def, bin = text(t.Default), nodeText('w', t.OID, t.Default)
 			if ctx, err := contextOf(q.Env); err == nil {
 				c := *ctx
 				c.Catalog, c.SearchPath = q.Cat, []sqltypes.OID{catalog.SchemaPgCatalog}
@@ -131,7 +132,7 @@ func emitUserType(q *Query, emit Emit, t *catalog.UserType) {
 	}
 	emit(oid(t.OID), text(t.Name), oid(t.Schema), oid(t.Owner), num(shape.length), yes(shape.byVal), char(t.Kind), char(shape.category),
 		yes(false), yes(true), char(','), oid(t.Relation), oid(0), oid(0), oid(t.ArrayOID), in, out, recv, send, oid(0), oid(0), oid(0),
-		char(shape.align), char(shape.storage), yes(t.NotNull), oid(base), sqltypes.Int(int64(mod)), num(0), oid(coll), sqltypes.Null, def,
+		char(shape.align), char(shape.storage), yes(t.NotNull), oid(base), sqltypes.Int(int64(mod)), num(0), oid(coll), bin, def,
 		aclArray(q.Cat, t.ACL))
 }
 
