@@ -30,6 +30,8 @@ type TxnOptions struct {
 	Local bool
 	// LockTimeout 0 waits for ever (until ctx ends or a deadlock is found).
 	LockTimeout time.Duration
+	// Async: Commit of node-local rows need not wait for the disk (synchronous_commit = off).
+	Async bool
 	// PID names the session in lock tables and deadlock details.
 	PID int32
 }
@@ -102,9 +104,26 @@ type ScanSpec struct {
 	Refs bool
 	// Own: writes that the running statement itself has made are seen too.
 	Own bool
+	// Conds hold for every row that the caller keeps; it tests them itself. A scanner
+	// may use them to read less.
+	Conds []Cond
+	// KeyFilter, when set, is a condition on the columns that make up a time series
+	// (catalog.TimeSeries.Tags, values in their order): rows of series for which it
+	// is false are not wanted.
+	KeyFilter func(tags []sqltypes.Datum) (bool, error)
 	// RowHint: about how many rows the caller will take (0: all); small values
 	// avoid read-ahead.
 	RowHint int
+}
+
+// Cond is a condition on one attribute: Op is '=' (the value is one of Values, or
+// NULL when Null is set), '<', '>', 'l' (at most) or 'g' (at least) Values[0]. The
+// order is that of the type's default btree operators.
+type Cond struct {
+	Attr   int16
+	Op     byte
+	Values []sqltypes.Datum
+	Null   bool
 }
 
 // Span is one range of index keys. Lo and Hi give values of leading key columns

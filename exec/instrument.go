@@ -20,6 +20,8 @@ type NodeStats struct {
 	HashBatches int
 	PeakBytes   int64
 	Spilled     bool
+	// Detail are counts that a store gives of a scan ("Chunks Read").
+	Detail map[string]int64
 }
 
 // Stats returns what was measured of a node; zero for one that never ran.
@@ -79,6 +81,16 @@ func (o *statOp) next() (*batch, error) {
 	switch op := o.in.(type) {
 	case *sortOp:
 		o.s.SortMethod, o.s.SortBytes, o.s.SortDisk = op.info.Method, op.info.Bytes, op.info.Disk
+	case *scanOp:
+		if b == nil && op.detail != nil {
+			if o.s.Detail == nil {
+				o.s.Detail = map[string]int64{}
+			}
+			for k, v := range op.detail {
+				o.s.Detail[k] += v
+			}
+			op.detail = nil
+		}
 	case *hashJoinOp:
 		o.s.HashBatches, o.s.PeakBytes = max(o.s.HashBatches, op.batches), max(o.s.PeakBytes, op.mem.peak)
 	case *aggregateOp:

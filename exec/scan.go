@@ -21,6 +21,8 @@ type scanOp struct {
 	filter *expr.Program
 	sample *sampler
 	refs   bool
+	series *seriesConds
+	detail map[string]int64 // what the scanner says of itself (EXPLAIN ANALYZE)
 
 	sc   engine.Scanner
 	in   expr.Batch
@@ -58,6 +60,9 @@ func (x *Execution) buildScan(p *planner.Scan, used need) (built, error) {
 		o.unique = !system && !p.Newest && p.Sample == nil && pointRange(p.Rel, p.Index, p.Ranges)
 	}
 	if o.filter, err = x.compile(p.Filter); err != nil {
+		return built{}, err
+	}
+	if o.series, err = x.newSeriesConds(p); err != nil {
 		return built{}, err
 	}
 	if p.Sample != nil {
@@ -118,6 +123,13 @@ func (o *scanOp) open() error {
 		o.spec.Spans = spans
 		if o.unique {
 			return o.get(spans[0].Lo)
+		}
+	}
+	if o.series != nil {
+		none, err := o.series.fill(&o.spec)
+		if err != nil || none {
+			o.done = true
+			return err
 		}
 	}
 	var err error
@@ -229,6 +241,9 @@ func applyFilter(x *Execution, cond *expr.Program, b *batch, buf *[]uint16) (boo
 
 func (o *scanOp) stop() {
 	if o.sc != nil {
+		if d, ok := o.sc.(interface{ Detail() map[string]int64 }); ok && o.x.stats != nil {
+			o.detail = d.Detail()
+		}
 		o.sc.Close()
 		o.sc = nil
 	}

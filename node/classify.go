@@ -29,11 +29,16 @@ func (l lookups) schemas(name string) []sqltypes.OID {
 // Function is the strongest effect of the functions that a name may mean. User
 // functions run SQL: one that is not declared stable or immutable may write.
 func (l lookups) Function(schema, name string) parse.Effect {
+	eff := parse.EffectNone
 	for _, s := range l.schemas(schema) {
 		if s == catalog.SchemaPgCatalog || s == catalog.SchemaOstraka {
 			for _, p := range sqltypes.ProcsByName(name) {
-				if p.Writes {
+				switch {
+				case p.Namespace != s || !p.Writes:
+				case !p.Node:
 					return parse.EffectWrite
+				default:
+					eff = parse.EffectNodeWrite
 				}
 			}
 			continue
@@ -44,7 +49,7 @@ func (l lookups) Function(schema, name string) parse.Effect {
 			}
 		}
 	}
-	return parse.EffectNone
+	return eff
 }
 
 func (l lookups) Relation(schema, name string) *catalog.Relation {

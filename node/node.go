@@ -14,6 +14,8 @@ import (
 	"ostraka/engine/storage"
 	"ostraka/raft"
 	"ostraka/raft/transport"
+	"ostraka/tsdb"
+	"ostraka/tsdb/store"
 )
 
 // Knobs that tests set smaller: how many entries the log keeps although the state
@@ -43,6 +45,11 @@ type Node struct {
 	audit *auditLog
 
 	frozen frozenStates
+
+	// seriesStore has the rows of time-series tables of this node, series joins it to the shard.
+	seriesStore *store.Store
+	series      *tsdb.DB
+
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
 
@@ -115,7 +122,15 @@ func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
 	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
 		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal})
-	return err
+	if err != nil {
+		return err
+	}
+	n.seriesStore, err = store.Open(store.Options{Dir: n.dir.path("timeseries"), FS: n.cfg.FS, Cache: n.cache, Logger: n.log, Fatal: n.fatal})
+	if err != nil {
+		return fmt.Errorf("time series: %w", err)
+	}
+	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log})
+	return nil
 }
 
 func (n *Node) openRaft(ctx context.Context) error {
@@ -208,6 +223,9 @@ func (n *Node) close() error {
 	}
 	if n.host != nil {
 		errs = append(errs, n.host.Close())
+	}
+	if n.seriesStore != nil {
+		errs = append(errs, n.seriesStore.Close())
 	}
 	if n.shard != nil {
 		errs = append(errs, n.shard.Close())

@@ -22,7 +22,7 @@ import (
 
 // sessionDeps is what the node's sessions are built on.
 func sessionDeps(n *Node, reg *session.Registry) session.Deps {
-	return depsOn(n, reg, n.shard, forwarder{n: n, group: n.group})
+	return depsOn(n, reg, n.series.Engine(), forwarder{n: n, group: n.group})
 }
 
 // depsOn is what sessions of one shard are built on.

@@ -27,6 +27,9 @@ const (
 	ClassNodeWrite
 )
 
+// Writes reports a class that changes something.
+func (c Class) Writes() bool { return c == ClassWrite || c == ClassNodeWrite }
+
 // Column describes one output column of a node or statement.
 type Column struct {
 	Name string

@@ -54,6 +54,7 @@ type Relation struct {
 	Sequence    *Sequence
 	// TimeSeries: rows live in this node's tsdb, not in the shard.
 	TimeSeries bool
+	TS         *TimeSeries `json:",omitempty"` // how; set when TimeSeries is
 
 	phys *physical // what the store derived from the descriptor; see Physical
 }

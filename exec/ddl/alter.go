@@ -93,6 +93,11 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 				WithDetail("This operation is not supported for %ss.", kindWord(b.rel.Kind))
 		}
 	}
+	if b.rel.TimeSeries {
+		if err := b.alterSeries(cmd); err != nil {
+			return err
+		}
+	}
 	switch cmd.Subtype {
 	case pg.AlterTableType_AT_AddColumn:
 		return b.alterAddColumn(cmd)

@@ -20,6 +20,9 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 	if err := r.mustOwn(rel); err != nil {
 		return err
 	}
+	if rel.TimeSeries {
+		return pgerror.NotSupported("indexes on time-series tables other than their key")
+	}
 	switch n.AccessMethod {
 	case "", "btree", "hash":
 	default:

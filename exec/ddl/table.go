@@ -99,6 +99,9 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 	if len(b.rel.Columns) > maxColumns {
 		return pgerror.New(pgerror.TooManyColumns, "tables can have at most %d columns", maxColumns)
 	}
+	if err := b.timeSeries(); err != nil {
+		return err
+	}
 	return b.create()
 }
 

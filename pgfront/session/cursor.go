@@ -45,7 +45,7 @@ func (s *Session) declareStmt(p *prepared, n *pg.DeclareCursorStmt, outer *porta
 	po := &portal{s: s, name: n.Portalname, p: q, plan: q.plan, cols: q.cols, args: args, cursor: true, hold: hold,
 		binary: n.Options&optBinary != 0, scroll: n.Options&optScroll != 0}
 	if n.Options&(optScroll|optNoScroll) == 0 {
-		po.scroll = q.plan.Class != planner.ClassWrite && scansBackward(q.plan.Root)
+		po.scroll = !q.plan.Class.Writes() && scansBackward(q.plan.Root)
 	}
 	if err := s.start(po); err != nil {
 		return err
@@ -64,7 +64,7 @@ func cursorAllowed(plan *planner.Plan, options int32) error {
 		}
 	}
 	locks := writeName(plan)
-	if plan.Class != planner.ClassWrite || locks == "SELECT" {
+	if !plan.Class.Writes() || locks == "SELECT" {
 		return nil
 	}
 	clause := locks[len("SELECT "):]

@@ -5,7 +5,6 @@ import (
 
 	"ostraka/expr"
 	"ostraka/pgfront/wire"
-	"ostraka/planner"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -479,7 +478,7 @@ func (s *Session) executePlan(po *portal, max int64) error {
 		if err := s.start(po); err != nil {
 			return err
 		}
-		if max > 0 && po.plan.Class == planner.ClassWrite && po.p.cols != nil {
+		if max > 0 && po.plan.Class.Writes() && po.p.cols != nil {
 			// What writes runs to its end, whatever the client fetches of its rows.
 			if err := po.fill(); err != nil {
 				return err

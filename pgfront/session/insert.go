@@ -107,7 +107,11 @@ func (s *Session) prepareInsert(rel *catalog.Relation, columns []*catalog.Column
 	if len(columns) == 0 {
 		return nil, pgerror.NotSupported("COPY into a table without columns")
 	}
-	q.stmt = &planner.Statement{Text: p.stmt.Text, AST: &pg.Node{Node: &pg.Node_InsertStmt{InsertStmt: ins}}, Planned: true, Class: planner.ClassWrite}
+	class := planner.ClassWrite
+	if rel.TimeSeries {
+		class = planner.ClassNodeWrite
+	}
+	q.stmt = &planner.Statement{Text: p.stmt.Text, AST: &pg.Node{Node: &pg.Node_InsertStmt{InsertStmt: ins}}, Planned: true, Class: class}
 	if err := s.compile(q, cat); err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func (s *Session) startFixed(p *portal) error {
 
 func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) error) error {
 	plan := p.plan
-	if s.tx.readOnly && plan.Class == planner.ClassWrite {
+	if s.tx.readOnly && plan.Class.Writes() {
 		if err := s.checkReadOnly(writeName(plan)); err != nil {
 			return err
 		}

@@ -175,9 +175,9 @@ func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
 	if p.fixed && !sameColumns(p.cols, plan.Columns) {
 		return pgerror.New(pgerror.FeatureNotSupported, "cached plan must not change result type")
 	}
-	if p.stmt.Class == planner.ClassWrite && plan.Class != planner.ClassWrite {
+	if p.stmt.Class.Writes() && plan.Class != p.stmt.Class {
 		c := *plan
-		c.Class = planner.ClassWrite // a function that writes
+		c.Class = p.stmt.Class // a function that writes, or time series
 		plan = &c
 	}
 	p.setPlan(plan)

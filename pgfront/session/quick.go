@@ -104,8 +104,8 @@ func (s *Session) learn(po *portal) error {
 	plan, args, err := s.deps.Cache.Prepare(&s.cached.scratch, p.text, s.cacheKey(cat), s.planContext(cat, p.text, nil), p.stmt,
 		func(pc *planner.Context, q *planner.Query, params []sqltypes.OID) (*planner.Plan, error) {
 			plan, err := s.deps.Optimize(pc, q, params)
-			if err == nil && p.stmt.Class == planner.ClassWrite {
-				plan.Class = planner.ClassWrite // a function that writes
+			if err == nil && p.stmt.Class.Writes() {
+				plan.Class = p.stmt.Class // a function that writes, or time series
 			}
 			return plan, err
 		})

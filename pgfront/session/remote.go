@@ -57,6 +57,10 @@ func (s *Session) goesUpstream(stmt *planner.Statement) bool {
 	if stmt.Class != planner.ClassRead && stmt.Class != planner.ClassWrite {
 		return false
 	}
+	if stmt.Class == planner.ClassRead && t.isolation != engine.Serializable && s.seriesOnly(stmt.AST) {
+		t.nodeLocal = true
+		return false
+	}
 	if stmt.Class == planner.ClassWrite || t.state == txBlock || t.isolation == engine.Serializable || s.conf.readLevel == readOnLeader {
 		return true
 	}
@@ -64,6 +68,22 @@ func (s *Session) goesUpstream(stmt *planner.Statement) bool {
 		return true
 	}
 	return !s.caughtUp()
+}
+
+// seriesOnly reports a query that reads time series, which are where they were
+// written, and no other relation.
+func (s *Session) seriesOnly(n *pg.Node) bool {
+	look := parse.CatalogLookups{Ctx: s.planContext(s.catalog(), "", nil)}
+	some, all := false, true
+	parse.Walk(n, func(n *pg.Node) bool {
+		if r := n.GetRangeVar(); r != nil {
+			rel := look.Relation(r.Schemaname, r.Relname)
+			all = all && rel != nil && rel.TimeSeries
+			some = true
+		}
+		return all
+	})
+	return some && all
 }
 
 // upstreamHas reports state that only the upstream session has.

@@ -98,6 +98,7 @@ type mirrored struct {
 	encoding                                       wire.Encoding
 	workMem                                        int64
 	ownWrites                                      time.Duration
+	asyncCommit                                    bool // synchronous_commit = off
 	readLevel                                      byte // readLocal, readBounded, …
 	maxStaleness                                   time.Duration
 	minPosition                                    commitlog.Position
@@ -267,7 +268,7 @@ func splitOptions(s string) []string {
 }
 
 // mirrors are the settings that settingChanged copies.
-var mirrors = map[string]bool{"statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true,
+var mirrors = map[string]bool{"synchronous_commit": true, "statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true,
 	"idle_session_timeout": true, "client_min_messages": true, "client_encoding": true, "DateStyle": true, "TimeZone": true,
 	"IntervalStyle": true, "extra_float_digits": true, "bytea_output": true, "work_mem": true, "search_path": true, "role": true,
 	"session_authorization": true, "application_name": true, "ostraka.own_writes_timeout": true, "ostraka.read_consistency": true,
@@ -285,6 +286,8 @@ func (s *Session) settingChanged(name, value string) {
 	switch name {
 	case "statement_timeout":
 		s.conf.statementTimeout = millis()
+	case "synchronous_commit":
+		s.conf.asyncCommit = value == "off"
 	case "lock_timeout":
 		s.conf.lockTimeout = millis()
 	case "idle_in_transaction_session_timeout":

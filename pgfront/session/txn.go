@@ -47,6 +47,8 @@ type txn struct {
 	deferred *exec.Deferred
 	// queried: a statement has taken a snapshot; the isolation level is fixed.
 	queried bool
+	// nodeLocal: began with a statement over time series, which needs no leader.
+	nodeLocal bool
 	// remote: the block runs in the upstream session.
 	remote bool
 	// part is what the transaction does on another shard; it began at savepoint depth partLevel.
@@ -109,9 +111,9 @@ func (s *Session) beginTxn() error {
 	if t.txn != nil {
 		return nil
 	}
-	local := t.readOnly && t.isolation != engine.Serializable && !s.leads()
+	local := t.nodeLocal || t.readOnly && t.isolation != engine.Serializable && !s.leads()
 	tx, err := s.deps.Engine.Begin(s.env.Ctx, engine.TxnOptions{Database: s.client.Database, Isolation: t.isolation, ReadOnly: t.readOnly,
-		Deferrable: t.deferrable, Local: local, LockTimeout: s.conf.lockTimeout, PID: s.pid})
+		Deferrable: t.deferrable, Local: local, LockTimeout: s.conf.lockTimeout, PID: s.pid, Async: s.conf.asyncCommit})
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,10 @@ func (s *Session) statement(class planner.Class) (run Run, release func(), err e
 			v.Close()
 		}, nil
 	}
-	if class == planner.ClassWrite {
+	if class == planner.ClassNodeWrite && t.txn == nil {
+		t.nodeLocal = true
+	}
+	if class.Writes() {
 		if err := s.spoolOpenPortals(); err != nil {
 			return run, nil, err
 		}

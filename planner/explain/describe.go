@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"ostraka/engine/catalog"
@@ -195,7 +197,18 @@ func (b *builder) filter(n *node, e expr.Expr) {
 	b.removed(n, "Rows Removed by Filter", func(s *NodeStats) int64 { return s.RemovedByFilter })
 }
 
+// detail shows what the store of a scanned relation tells of its work.
+func (b *builder) detail(n *node) {
+	if n.stats == nil {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(n.stats.Detail)) {
+		n.items = append(n.items, item{k, n.stats.Detail[k], true})
+	}
+}
+
 func (b *builder) scan(n *node, x *planner.Scan) {
+	defer b.detail(n)
 	ix := x.Index
 	ordered := ix != nil || x.Reverse
 	if ix == nil && x.Reverse {

@@ -39,6 +39,8 @@ type NodeStats struct {
 	HeapFetches      int64 // index-only scans
 	// Hash: measurements of a hash join's build side (rows built).
 	BuildRows int64
+	// Detail are counts that the store of a scanned relation gives.
+	Detail map[string]int64
 }
 
 // Stats are the measurements of one execution.

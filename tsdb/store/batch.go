@@ -140,56 +140,15 @@ func (a *applier) apply(b []byte) error {
 			}
 			continue
 		}
-		n, k := binary.Uvarint(b)
-		if k <= 0 || n > math.MaxInt16 {
-			return errShortRecord
-		}
-		b = b[k:]
-		bits := (int(n) + 7) / 8
-		if len(b) < bits {
-			return errShortRecord
-		}
-		null := b[:bits]
-		b = b[bits:]
 		if s == nil {
 			return fmt.Errorf("time series: the log has a row of series %d, which nothing defines", sid)
 		}
-		fields := s.Table.fields
-		if int(n) > len(fields) {
-			return fmt.Errorf("time series: the log has a row with %d fields for table %d of %d", n, s.Table.ID, len(fields))
+		var err error
+		if b, err = a.values(b, s.Table.fields); err != nil {
+			return err
 		}
-		vals := a.vals[:0]
-		for i := range int(n) {
-			if null[i/8]&(1<<(i&7)) != 0 {
-				vals = append(vals, sqltypes.Null)
-				continue
-			}
-			switch fields[i].Kind {
-			case chunk.Float:
-				if len(b) < 8 {
-					return errShortRecord
-				}
-				vals = append(vals, sqltypes.Datum{I: int64(binary.LittleEndian.Uint64(b))})
-				b = b[8:]
-			case chunk.Int:
-				v, k := binary.Varint(b)
-				if k <= 0 {
-					return errShortRecord
-				}
-				vals = append(vals, sqltypes.Datum{I: v})
-				b = b[k:]
-			default:
-				size, k := binary.Uvarint(b)
-				if k <= 0 || size > uint64(len(b)-k) {
-					return errShortRecord
-				}
-				vals = append(vals, sqltypes.Datum{S: string(b[k : k+int(size)])})
-				b = b[k+int(size):]
-			}
-		}
-		a.vals = vals
 		if !s.Table.gone {
-			a.mem.put(s, t, a.seq, vals)
+			a.mem.put(s, t, a.seq, a.vals)
 		}
 	}
 	return nil

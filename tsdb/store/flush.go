@@ -261,6 +261,27 @@ func (st *Store) DropTable(id uint64) error {
 	return nil
 }
 
+// EstimateRows is about how many rows a table has.
+func (st *Store) EstimateRows(t *Table) int64 {
+	p := u64key([]byte{'C'}, t.ID)
+	bytes, err := st.db.EstimateDiskUsage(p, prefixEnd(p))
+	if err != nil {
+		return 0
+	}
+	rows := int64(bytes) / int64(3*max(len(t.Fields()), 1))
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	// What is in memory is of all tables; few are written to at a time.
+	rows += st.mem.rows
+	if st.frozen != nil {
+		rows += st.frozen.rows
+	}
+	return rows
+}
+
+// Seq is the number of the newest visible record: it grows with every write.
+func (st *Store) Seq() uint64 { return st.visible.Load() }
+
 // Windows lists the starts of a table's windows that have chunks.
 func (st *Store) Windows(ctx context.Context, t *Table) ([]int64, error) {
 	p := u64key([]byte{'C'}, t.ID)

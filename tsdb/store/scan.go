@@ -40,6 +40,9 @@ func (s *Snapshot) Close() {
 	}
 }
 
+// Seq is Store.Seq at the time of the snapshot.
+func (s *Snapshot) Seq() uint64 { return s.seq }
+
 // Store is the store the snapshot is of.
 func (s *Snapshot) Store() *Store { return s.st }
 

@@ -339,6 +339,13 @@ func (st *Store) Series(t *Table, tags []Tag) (*Series, error) {
 	return s, nil
 }
 
+// SeriesByID finds a series by its number; nil if there is none.
+func (st *Store) SeriesByID(sid uint32) *Series {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	return st.seriesByID(sid)
+}
+
 // Append writes a batch: all of it or nothing. With sync it returns after the
 // batch is on disk. Errors: 53200 when memory stays full, 53100 when the disk is,
 // 58030 when the log has failed; the batch is then not written, except that after

@@ -1,0 +1,398 @@
+package tsdb
+
+import (
+	"context"
+	"math"
+
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/expr"
+	"ostraka/sqltypes"
+	"ostraka/tsdb/chunk"
+	"ostraka/tsdb/store"
+)
+
+// reader reads time series for a view or a transaction. The store's snapshot is
+// taken at the first read of a statement.
+type reader struct {
+	db   *DB
+	txn  *txn // nil for a view
+	snap *store.Snapshot
+	// scanned is the snapshot of the statement's first scan: what LockRow compares with.
+	scanned *uint64
+}
+
+func (r *reader) snapshot() *store.Snapshot {
+	if r.snap == nil {
+		r.snap = r.db.st.Snapshot()
+	}
+	return r.snap
+}
+
+func (r *reader) close() {
+	if r.snap != nil {
+		r.snap.Close()
+		r.snap = nil
+	}
+}
+
+// scanner hands the rows of a scan up as vectors.
+type scanner struct {
+	ctx  context.Context
+	rel  *Relation
+	st   *store.Store
+	spec engine.ScanSpec
+	sc   *store.Scan // nil: nothing in the store
+	at   int         // next row of the current run
+	run  *chunk.Rows
+	tags []sqltypes.Datum
+	out  []*expr.Vec
+	refs []engine.RowRef
+	own  map[ownKey]ownRow // rows of the transaction itself
+	mine []ownEntry        // those to be handed out, at the end
+	n    int
+	rows int64
+}
+
+// scan implements View.Scan for a time-series relation.
+func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, error) {
+	rel, table, err := r.db.Relation(spec.Rel)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{ctx: ctx, rel: rel, st: r.db.st, spec: spec, tags: make([]sqltypes.Datum, len(rel.Spec.Tags))}
+	for _, a := range spec.Cols {
+		k := sqltypes.KInt
+		if a > 0 {
+			k = rel.kinds[a-1]
+		}
+		s.out = append(s.out, expr.NewVec(k))
+	}
+	if table == nil {
+		return s, nil
+	}
+	rng := rel.timeRange(spec.Conds)
+	series := rel.series(table, &spec)
+	if r.txn != nil {
+		if s.own, err = r.txn.ownRows(table); err != nil {
+			return nil, err
+		}
+		s.collectOwn(series, rng)
+	}
+	want := map[int16]bool{}
+	for _, a := range spec.Cols {
+		want[a] = true
+	}
+	if snap := r.snapshot(); r.scanned == nil {
+		seq := snap.Seq()
+		r.scanned = &seq
+	}
+	s.sc = r.snapshot().Scan(ctx, table, series, rng, func(id int16) bool { return want[id] })
+	return s, s.sc.Err()
+}
+
+// timeRange is what the conditions leave of the time.
+func (rel *Relation) timeRange(conds []engine.Cond) store.Range {
+	rng := store.All
+	for _, c := range conds {
+		if c.Attr != rel.Spec.Time || len(c.Values) == 0 {
+			continue
+		}
+		v := c.Values[0].I
+		switch c.Op {
+		case 'g':
+			rng.Lo = max(rng.Lo, v)
+		case '>':
+			if v == math.MaxInt64 {
+				return store.Range{Lo: 1, Hi: 0}
+			}
+			rng.Lo = max(rng.Lo, v+1)
+		case 'l':
+			rng.Hi = min(rng.Hi, v)
+		case '<':
+			if v == math.MinInt64 {
+				return store.Range{Lo: 1, Hi: 0}
+			}
+			rng.Hi = min(rng.Hi, v-1)
+		case '=':
+			lo, hi := v, v
+			for _, d := range c.Values {
+				lo, hi = min(lo, d.I), max(hi, d.I)
+			}
+			rng.Lo, rng.Hi = max(rng.Lo, lo), min(rng.Hi, hi)
+		}
+	}
+	return rng
+}
+
+// series selects the series that the conditions leave; nil: all of the table.
+func (rel *Relation) series(t *store.Table, spec *engine.ScanSpec) []*store.Series {
+	var ms []store.Matcher
+	for _, c := range spec.Conds {
+		if c.Attr == rel.Spec.Time || c.Op != '=' {
+			continue
+		}
+		m := store.Matcher{Tag: rel.tagAt[c.Attr-1], Null: c.Null}
+		for _, d := range c.Values {
+			m.Values = append(m.Values, rel.tag(c.Attr, d).Value)
+		}
+		ms = append(ms, m)
+	}
+	if len(ms) == 0 && spec.KeyFilter == nil {
+		return nil
+	}
+	list := t.Select(ms)
+	if spec.KeyFilter == nil {
+		return list
+	}
+	tags := make([]sqltypes.Datum, len(rel.Spec.Tags))
+	out := list[:0]
+	for _, s := range list {
+		rel.tagValues(s, tags)
+		// A condition that fails is evaluated again on the rows, and fails there.
+		if ok, err := spec.KeyFilter(tags); ok || err != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (rel *Relation) tagValues(s *store.Series, dst []sqltypes.Datum) {
+	for i, a := range rel.Spec.Tags {
+		dst[i] = rel.datum(a, s.Tags[i])
+	}
+}
+
+// Next implements engine.Scanner.
+func (s *scanner) Next(b *expr.Batch) (int, error) {
+	for _, v := range s.out {
+		v.Reset(v.Kind)
+	}
+	s.refs = s.refs[:0]
+	s.n = 0
+	for s.n < expr.BatchSize {
+		if s.run == nil {
+			if s.sc == nil || !s.sc.Next() {
+				break
+			}
+			s.run, s.at = s.sc.Rows(), 0
+			s.rel.tagValues(s.sc.Series(), s.tags)
+		}
+		if s.own != nil {
+			s.copyOthers()
+		} else {
+			k := min(len(s.run.Time)-s.at, expr.BatchSize-s.n)
+			s.copyRun(k)
+		}
+		if s.at == len(s.run.Time) {
+			s.run = nil
+		}
+	}
+	if s.sc != nil && s.sc.Err() != nil {
+		return 0, s.sc.Err()
+	}
+	for s.n < expr.BatchSize && s.run == nil && len(s.mine) > 0 {
+		s.emitOwn(&s.mine[0])
+		s.mine = s.mine[1:]
+	}
+	b.N, b.Sel, b.Cols = s.n, nil, append(b.Cols[:0], s.out...)
+	s.rows += int64(s.n)
+	return s.n, nil
+}
+
+// copyRun appends the next k rows of the run.
+func (s *scanner) copyRun(k int) {
+	r := s.run
+	for i, a := range s.spec.Cols {
+		v := s.out[i]
+		v.Ensure(s.n + k)
+		switch {
+		case a == s.rel.Spec.Time:
+			copy(v.I64[s.n:], r.Time[s.at:s.at+k])
+		case a < 0:
+			s.system(v, a, k)
+		case s.rel.tagAt[a-1] >= 0:
+			fill(v, s.n, k, s.tags[s.rel.tagAt[a-1]])
+		default:
+			s.copyField(v, a, k)
+		}
+	}
+	if s.spec.Refs {
+		for i := range k {
+			s.refs = append(s.refs, engine.RowRef{Key: refKey(s.sc.Series().SID, r.Time[s.at+i]), Xid: 1})
+		}
+	}
+	s.n += k
+	s.at += k
+}
+
+func (s *scanner) system(v *expr.Vec, a int16, k int) {
+	d := int64(0)
+	if a == engine.AttrTableOID {
+		d = int64(s.rel.Rel.OID)
+	}
+	fill(v, s.n, k, sqltypes.Int(d))
+}
+
+func fill(v *expr.Vec, at, k int, d sqltypes.Datum) {
+	switch {
+	case d.Null:
+		for i := range k {
+			v.SetNull(at + i)
+		}
+	case v.Kind == sqltypes.KBytes:
+		for i := range k {
+			v.Str[at+i] = d.S
+		}
+	default:
+		for i := range k {
+			v.Set(at+i, d)
+		}
+	}
+}
+
+func (s *scanner) copyField(v *expr.Vec, a int16, k int) {
+	for c := range s.run.Cols {
+		col := &s.run.Cols[c]
+		if col.ID != a {
+			continue
+		}
+		switch col.Kind {
+		case chunk.Float:
+			copy(v.F64[s.n:], col.F64[s.at:s.at+k])
+		case chunk.Int:
+			copy(v.I64[s.n:], col.I64[s.at:s.at+k])
+		default:
+			copy(v.Str[s.n:], col.Str[s.at:s.at+k])
+		}
+		if col.Null != nil {
+			for i := range k {
+				if col.Null[s.at+i] {
+					v.SetNull(s.n + i)
+				}
+			}
+		}
+		return
+	}
+	for i := range k {
+		v.SetNull(s.n + i)
+	}
+}
+
+// copyOthers appends the next rows of the run that the transaction has not written.
+func (s *scanner) copyOthers() {
+	sid := s.sc.Series().SID
+	for s.at < len(s.run.Time) && s.n < expr.BatchSize {
+		if _, mine := s.own[ownKey{sid, s.run.Time[s.at]}]; mine {
+			s.at++
+			continue
+		}
+		s.copyRun(1)
+	}
+}
+
+// Refs implements engine.Scanner.
+func (s *scanner) Refs() []engine.RowRef { return s.refs }
+
+// Close implements engine.Scanner.
+func (s *scanner) Close() {
+	if s.sc != nil {
+		s.sc.Close()
+	}
+}
+
+// Detail is what EXPLAIN ANALYZE shows of the scan.
+func (s *scanner) Detail() map[string]int64 {
+	if s.sc == nil {
+		return map[string]int64{"Chunks Read": 0, "Chunks Skipped": 0}
+	}
+	st := s.sc.Stats
+	return map[string]int64{"Chunks Read": int64(st.Chunks), "Chunks Skipped": int64(st.Skipped), "Rows from Memory": st.Memory}
+}
+
+// get reads one row by the values of the key index: tags, then time.
+func (r *reader) get(ctx context.Context, c *catalog.Relation, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (engine.RowRef, bool, error) {
+	rel, table, err := r.db.Relation(c)
+	if err != nil || table == nil {
+		return engine.RowRef{}, false, err
+	}
+	s, t := rel.fromKey(table, key)
+	if s == nil || t.Null {
+		return engine.RowRef{}, false, nil
+	}
+	row := make([]sqltypes.Datum, len(c.Columns))
+	found, err := r.row(ctx, rel, s, t.I, row)
+	if err != nil || !found {
+		return engine.RowRef{}, false, err
+	}
+	for i, a := range cols {
+		if a > 0 {
+			dst[i] = row[a-1]
+		} else {
+			dst[i] = sqltypes.Int(0)
+		}
+	}
+	return engine.RowRef{Key: refKey(s.SID, t.I), Xid: 1}, true, nil
+}
+
+// fromKey splits a key of the unique index.
+func (rel *Relation) fromKey(t *store.Table, key []sqltypes.Datum) (*store.Series, sqltypes.Datum) {
+	tags := make([]store.Tag, 0, len(rel.Spec.Tags))
+	for i, a := range rel.Spec.Tags {
+		tags = append(tags, rel.tag(a, key[i]))
+	}
+	return t.Find(tags), key[len(rel.Spec.Tags)]
+}
+
+// row reads one row, the transaction's own one first, into a Datum per attribute.
+func (r *reader) row(ctx context.Context, rel *Relation, s *store.Series, t int64, dst []sqltypes.Datum) (bool, error) {
+	if r.txn != nil {
+		own, err := r.txn.ownRows(s.Table)
+		if err != nil {
+			return false, err
+		}
+		if o, ok := own[ownKey{s.SID, t}]; ok {
+			if o.gone {
+				return false, nil
+			}
+			rel.fullRow(s, t, dst)
+			for i, f := range s.Table.Fields() {
+				if i < len(o.vals) {
+					dst[f.ID-1] = o.vals[i]
+				}
+			}
+			return true, nil
+		}
+	}
+	rows, err := r.snapshot().Get(ctx, s, t)
+	if err != nil || rows == nil {
+		return false, err
+	}
+	rel.fullRow(s, t, dst)
+	for i := range rows.Cols {
+		c := &rows.Cols[i]
+		if int(c.ID) > len(dst) || c.Null != nil && c.Null[0] {
+			continue
+		}
+		switch c.Kind {
+		case chunk.Float:
+			dst[c.ID-1] = sqltypes.Float(c.F64[0])
+		case chunk.Int:
+			dst[c.ID-1] = sqltypes.Int(c.I64[0])
+		default:
+			dst[c.ID-1] = sqltypes.Text(c.Str[0])
+		}
+	}
+	return true, nil
+}
+
+// fullRow sets time and tags, and the rest to NULL.
+func (rel *Relation) fullRow(s *store.Series, t int64, dst []sqltypes.Datum) {
+	for i := range dst {
+		dst[i] = sqltypes.Null
+	}
+	dst[rel.Spec.Time-1] = sqltypes.Int(t)
+	for i, a := range rel.Spec.Tags {
+		dst[a-1] = rel.datum(a, s.Tags[i])
+	}
+}
