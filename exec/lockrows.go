@@ -36,9 +36,6 @@ func (x *Execution) buildLockRows(p *planner.LockRows) (built, error) {
 	o := &lockRowsOp{x: x, in: in, marks: p.Marks, row: make([]sqltypes.Datum, len(in.kinds)), out: ownBatch(in.kinds, nil, len(in.slots))}
 	for _, m := range p.Marks {
 		s := in.slot(m.RefSlot)
-		if s < 0 {
-			return built{}, errNoRefs
-		}
 		o.slots = append(o.slots, s)
 		o.bufs = append(o.bufs, make([]sqltypes.Datum, len(m.Rel.Columns)))
 	}
@@ -106,6 +103,9 @@ func (o *lockRowsOp) next() (*batch, error) {
 func (o *lockRowsOp) lock(b *batch, i int) (bool, error) {
 	changed := false
 	for k, m := range o.marks {
+		if o.slots[k] < 0 {
+			continue // this side is known to be empty
+		}
 		ref, ok := b.ref(o.slots[k], i)
 		if !ok {
 			continue

@@ -10,6 +10,8 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
+// errNoRefs: a row came without its reference. An input that is known to be empty
+// (WHERE false) has no references at all, but yields no row either.
 var errNoRefs = errors.New("exec: the input carries no row references for the target")
 
 // mergeOp is MERGE: per source row the first action whose condition holds.
@@ -32,9 +34,6 @@ func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
 	c, err := x.newChange(m, p.RefSlot, p.OldCols, p.Recheck)
 	if err != nil {
 		return built{}, err
-	}
-	if c.slot < 0 {
-		return built{}, errNoRefs
 	}
 	o := &mergeOp{changeOp: c}
 	for i := range p.Actions {
@@ -73,6 +72,9 @@ func (o *mergeOp) choose(matched bool, row []sqltypes.Datum) (*mergeAction, erro
 }
 
 func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
+	if o.slot < 0 { // the target side is known to be empty
+		return o.notMatched(row)
+	}
 	ref, matched := b.ref(o.slot, at)
 	if !matched {
 		return o.notMatched(row)

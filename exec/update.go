@@ -92,9 +92,6 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	if c.slot < 0 {
-		return built{}, errNoRefs
-	}
 	o := &updateOp{changeOp: c}
 	if o.set, err = x.compileAll(p.Set); err != nil {
 		return built{}, err
@@ -104,6 +101,9 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 }
 
 func (o *updateOp) update(b *batch, at int, row []sqltypes.Datum) error {
+	if o.slot < 0 {
+		return errNoRefs
+	}
 	ref, ok := b.ref(o.slot, at)
 	if !ok {
 		return nil
@@ -174,15 +174,15 @@ func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	if c.slot < 0 {
-		return built{}, errNoRefs
-	}
 	o := &deleteOp{c}
 	m.run = o.delete
 	return m.built(), nil
 }
 
 func (o *deleteOp) delete(b *batch, at int, row []sqltypes.Datum) error {
+	if o.slot < 0 {
+		return errNoRefs
+	}
 	ref, ok := b.ref(o.slot, at)
 	if !ok {
 		return nil
