@@ -36,7 +36,7 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 		leader := lead.LeaderID
 		// This node may have come to lead meanwhile: then it is forwarded to itself.
 		if leader != "" && (leader != n.cfg.NodeID || lead.IsLeader) {
-			c, err := f.dial(ctx, leader, id)
+			c, err := f.dial(ctx, leader, lead.Term, id)
 			if err == nil {
 				return c, nil
 			}
@@ -60,7 +60,7 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 	}
 }
 
-func (f forwarder) dial(ctx context.Context, leader string, id session.Identity) (session.Upstream, error) {
+func (f forwarder) dial(ctx context.Context, leader string, term uint64, id session.Identity) (session.Upstream, error) {
 	addr, err := f.n.peers.sqlAddr(ctx, leader)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (f forwarder) dial(ctx context.Context, leader string, id session.Identity)
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}
-	u := &upstream{Conn: c, n: f.n, group: f.group, leader: leader}
+	u := &upstream{Conn: c, n: f.n, group: f.group, leader: leader, term: term}
 	u.watch = time.AfterFunc(time.Hour, u.look)
 	u.watch.Stop()
 	return u, nil
@@ -100,6 +100,7 @@ type upstream struct {
 	n      *Node
 	group  *raft.Group
 	leader string
+	term   uint64 // in which the other session executes, as far as this node knew
 
 	watch   *time.Timer
 	waiting atomic.Bool
@@ -138,6 +139,6 @@ func (u *upstream) look() {
 
 // Stale implements session.Upstream.
 func (u *upstream) Stale() bool {
-	now := u.group.Leadership().LeaderID
-	return now != "" && now != u.leader || u.Broken()
+	now := u.group.Leadership()
+	return now.LeaderID != "" && (now.LeaderID != u.leader || now.Term != u.term) || u.Broken()
 }

@@ -3,11 +3,48 @@ package session
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"ostraka/engine"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
+
+// forPeer is what a session executes with that another node has opened on its
+// leader: it never forwards in turn. What that node sent may arrive late, when it
+// has given up on the answer, and must not take effect then under another name, or
+// in a term in which nobody knows any more that it is under way: the session
+// belongs to the term in which it was opened. It waits for a leader who is not
+// ready yet.
+func forPeer(deps *Deps) (*Deps, uint64, error) {
+	own := *deps
+	own.Forwarder = nil
+	limit := time.NewTimer(2 * time.Second)
+	defer limit.Stop()
+	for {
+		changed := deps.Engine.Log().LeadershipChanged()
+		if l := deps.Engine.Log().Leadership(); l.IsLeader {
+			return &own, l.Term, nil
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return nil, 0, fatal(pgerror.New(pgerror.CannotConnectNow, "this node does not lead the shard"))
+		}
+	}
+}
+
+// inPeerTerm refuses what arrives after the term of a session for another node.
+func (s *Session) inPeerTerm() error {
+	if !s.client.Peer {
+		return nil
+	}
+	if l := s.deps.Engine.Log().Leadership(); l.IsLeader && l.Term == s.peerTerm {
+		return nil
+	}
+	return pgerror.New(pgerror.TRSerializationFailure, "could not serialize access because the leadership of the shard has changed").
+		WithHint("The transaction might succeed if retried.")
+}
 
 // nameTransaction gives the transaction that is about to commit the name under
 // which its outcome can be asked for: the client's, or what a node that forwarded

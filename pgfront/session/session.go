@@ -70,6 +70,7 @@ type Session struct {
 	cached   cachedPlans
 	up       *upstream // open session on the leader, nil
 	ownWrite ownPosition
+	peerTerm uint64        // of a session for another node: see forPeer
 	cycles   atomic.Uint64 // ReadyForQuery sent after the greeting
 	seqs     sequenceState
 	skip     bool // discard until Sync
@@ -127,7 +128,14 @@ func micros(t time.Time) int64 { return t.Sub(pgEpoch).Microseconds() }
 // New makes the session of an authenticated client. Errors are FATAL.
 func New(deps *Deps, c Client, in *wire.Reader, out *wire.Out) (*Session, error) {
 	deps.Limits.defaults()
-	s := &Session{deps: deps, client: c, in: in, out: out, set: settings.NewStore(), role: c.Role, auth: c.Role,
+	term := uint64(0)
+	if c.Peer {
+		var err error
+		if deps, term, err = forPeer(deps); err != nil {
+			return nil, err
+		}
+	}
+	s := &Session{deps: deps, peerTerm: term, client: c, in: in, out: out, set: settings.NewStore(), role: c.Role, auth: c.Role,
 		now: deps.Now, stmts: map[string]*prepared{}, portals: map[string]*portal{}, ctx: newStmtContext()}
 	if s.now == nil {
 		s.now = time.Now

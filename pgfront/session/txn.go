@@ -111,6 +111,9 @@ func (s *Session) beginTxn() error {
 	if t.txn != nil {
 		return nil
 	}
+	if err := s.inPeerTerm(); err != nil {
+		return err
+	}
 	local := t.nodeLocal || t.readOnly && t.isolation != engine.Serializable && !s.leads()
 	tx, err := s.deps.Engine.Begin(s.env.Ctx, engine.TxnOptions{Database: s.client.Database, Isolation: t.isolation, ReadOnly: t.readOnly,
 		Deferrable: t.deferrable, Local: local, LockTimeout: s.conf.lockTimeout, PID: s.pid, Async: s.conf.asyncCommit})
@@ -218,7 +221,9 @@ func (s *Session) commitTransaction() error {
 		err = s.commitParticipant()
 	}
 	if err == nil && t.txn != nil {
-		err = s.runDeferred(true)
+		if err = s.inPeerTerm(); err == nil {
+			err = s.runDeferred(true)
+		}
 		if err == nil {
 			s.closePortals(func(p *portal) bool { return !p.held })
 			before := t.txn.Catalog()
