@@ -112,7 +112,8 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	n.wg.Add(2)
+	n.wg.Add(3)
+	go n.runSeries()
 	go n.runGroups()
 	go n.runManager()
 	return n, n.enter(ctx)

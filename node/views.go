@@ -23,6 +23,7 @@ func (n *Node) relations(reg *session.Registry) *syscat.Set {
 	registerActivity(s, reg)
 	registerSettings(s)
 	n.registerShards(s)
+	n.registerSeries(s)
 	n.registerAudit(s)
 	n.registerStatistics(s, reg)
 	s.Add(&catalog.Relation{OID: 13998, Name: "members", Schema: catalog.SchemaOstraka, Kind: catalog.KindVirtual, Persistence: 'p', Owner: catalog.BootstrapRole,

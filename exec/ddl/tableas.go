@@ -62,6 +62,9 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 	if rel.Options, err = relOptions(into.Options); err != nil {
 		return "", err
 	}
+	if err := refuseSeriesOptions(rel.Options); err != nil {
+		return "", err
+	}
 	if rel.StorageID, err = r.schema().NewStorageID(ctx); err != nil {
 		return "", err
 	}

@@ -191,6 +191,20 @@ func seriesType(oid sqltypes.OID) bool {
 	return tagType(oid)
 }
 
+// refuseSeriesOptions refuses time-series options where a relation is made from a query.
+func refuseSeriesOptions(list []string) error {
+	for _, o := range list {
+		name, _, _ := strings.Cut(o, "=")
+		switch {
+		case strings.HasSuffix(name, ".continuous"):
+			return pgerror.NotSupported("continuous aggregates (option %q)", name)
+		case seriesOptions[name] != "" || strings.HasPrefix(name, "timescaledb.") || strings.HasPrefix(name, "timeseries."):
+			return pgerror.NotSupported("option %q of a relation made from a query", name)
+		}
+	}
+	return nil
+}
+
 // alterSeries refuses what cannot be done to rows that are elsewhere, and changes
 // the options of time series.
 func (b *builder) alterSeries(cmd *pg.AlterTableCmd) error {
