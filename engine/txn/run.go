@@ -1,13 +1,16 @@
 package txn
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"os"
+	"slices"
 	"sort"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -21,6 +24,7 @@ import (
 type run struct {
 	f      *os.File
 	blocks []runBlock
+	last   string // the greatest key
 	end    int64
 	n      int
 	bloom  []uint64
@@ -36,10 +40,10 @@ const runBlockSize = 16 << 10
 
 var bloomSeed = maphash.MakeSeed()
 
-// bloomBits yields the two words and bits of a key in a filter of n words.
+// bloomBits yields the two words of a key in a filter of n words, and two bits in each.
 func bloomBits(key string, n int) (w1, b1, w2, b2 uint64) {
 	h := maphash.String(bloomSeed, key)
-	return (h >> 12) % uint64(n), 1 << (h & 63), (h >> 32) % uint64(n), 1 << (h >> 6 & 63)
+	return (h >> 24) % uint64(n), 1<<(h&63) | 1<<(h>>6&63), (h >> 40) % uint64(n), 1<<(h>>12&63) | 1<<(h>>18&63)
 }
 
 // writeRun writes pairs in key order to a new file in dir.
@@ -70,6 +74,7 @@ func writeRun(dir string, n int, ascend func(f func(key string, w Write) bool)) 
 		w1, b1, w2, b2 := bloomBits(key, len(r.bloom))
 		r.bloom[w1] |= b1
 		r.bloom[w2] |= b2
+		r.last = key
 		buf = binary.AppendUvarint(buf, uint64(len(key)))
 		buf = append(buf, key...)
 		if w.Val == nil {
@@ -91,41 +96,58 @@ func writeRun(dir string, n int, ascend func(f func(key string, w Write) bool)) 
 	return r, nil
 }
 
-// load reads and takes apart block i. Keys and values stay valid.
-func (r *run) load(i int) []pair {
+// read reads block i into buf, which is made larger if need be; nil if that fails.
+func (r *run) read(i int, buf []byte) []byte {
 	end := r.end
 	if i+1 < len(r.blocks) {
 		end = r.blocks[i+1].off
 	}
-	b := make([]byte, end-r.blocks[i].off)
-	if _, err := r.f.ReadAt(b, r.blocks[i].off); err != nil && !errors.Is(err, io.EOF) {
+	buf = slices.Grow(buf[:0], int(end-r.blocks[i].off))[:end-r.blocks[i].off]
+	if _, err := r.f.ReadAt(buf, r.blocks[i].off); err != nil && !errors.Is(err, io.EOF) {
 		r.fail(fmt.Errorf("txn: reading spilled changes: %w", err))
 		return nil
 	}
+	return buf
+}
+
+// load reads and takes apart block i. Keys and values stay valid.
+func (r *run) load(i int) []pair {
+	b := r.read(i, nil)
 	var out []pair
 	for len(b) > 0 {
-		k, n1 := binary.Uvarint(b)
-		if n1 <= 0 || k > uint64(len(b)-n1) {
-			r.fail(errors.New("txn: spilled changes are damaged"))
+		p, rest, ok := nextPair(b)
+		if !ok {
+			r.fail(errDamaged)
 			return nil
 		}
-		key := unsafe.String(unsafe.SliceData(b[n1:]), int(k))
-		b = b[n1+int(k):]
-		v, n2 := binary.Uvarint(b)
-		seq, n3 := binary.Uvarint(b[max(n2, 0):])
-		if n2 <= 0 || n3 <= 0 || v > uint64(len(b)-n2-n3)+1 {
-			r.fail(errors.New("txn: spilled changes are damaged"))
-			return nil
-		}
-		b = b[n2+n3:]
-		w := Write{Seq: uint32(seq)}
-		if v > 0 {
-			w.Val = b[: v-1 : v-1]
-			b = b[v-1:]
-		}
-		out = append(out, pair{key, w})
+		b = rest
+		out = append(out, p)
 	}
 	return out
+}
+
+var errDamaged = errors.New("txn: spilled changes are damaged")
+
+// nextPair takes apart the first record of b, whose memory it shares.
+func nextPair(b []byte) (p pair, rest []byte, ok bool) {
+	k, n1 := binary.Uvarint(b)
+	if n1 <= 0 || k > uint64(len(b)-n1) {
+		return p, nil, false
+	}
+	p.key = unsafe.String(unsafe.SliceData(b[n1:]), int(k))
+	b = b[n1+int(k):]
+	v, n2 := binary.Uvarint(b)
+	seq, n3 := binary.Uvarint(b[max(n2, 0):])
+	if n2 <= 0 || n3 <= 0 || v > uint64(len(b)-n2-n3)+1 {
+		return p, nil, false
+	}
+	b = b[n2+n3:]
+	p.w.Seq = uint32(seq)
+	if v > 0 {
+		p.w.Val = b[: v-1 : v-1]
+		b = b[v-1:]
+	}
+	return p, b, true
 }
 
 func (r *run) fail(err error) { r.err.CompareAndSwap(nil, &err) }
@@ -135,19 +157,34 @@ func (r *run) block(key string) int {
 	return sort.Search(len(r.blocks), func(i int) bool { return r.blocks[i].first > key }) - 1
 }
 
+// scratch are buffers for blocks in which one key is looked up.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
 func (r *run) get(key string) (Write, bool) {
+	if key > r.last || key < r.blocks[0].first {
+		return Write{}, false
+	}
 	w1, b1, w2, b2 := bloomBits(key, len(r.bloom))
-	if r.bloom[w1]&b1 == 0 || r.bloom[w2]&b2 == 0 {
+	if r.bloom[w1]&b1 != b1 || r.bloom[w2]&b2 != b2 {
 		return Write{}, false
 	}
-	i := r.block(key)
-	if i < 0 {
-		return Write{}, false
-	}
-	ps := r.load(i)
-	j := sort.Search(len(ps), func(j int) bool { return ps[j].key >= key })
-	if j < len(ps) && ps[j].key == key {
-		return ps[j].w, true
+	buf := scratch.Get().(*[]byte)
+	defer scratch.Put(buf)
+	b := r.read(r.block(key), *buf)
+	for *buf = b; len(b) > 0; {
+		p, rest, ok := nextPair(b)
+		if !ok {
+			r.fail(errDamaged)
+			break
+		}
+		if p.key >= key {
+			if p.key > key {
+				break
+			}
+			p.w.Val = bytes.Clone(p.w.Val)
+			return p.w, true
+		}
+		b = rest
 	}
 	return Write{}, false
 }
