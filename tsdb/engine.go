@@ -8,6 +8,7 @@ import (
 	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
 	"ostraka/tsdb/store"
 )
 
@@ -131,6 +132,17 @@ func (v *view) EstimateBytes(rel *catalog.Relation, ix *catalog.Index) int64 {
 		return v.View.EstimateBytes(rel, ix)
 	}
 	return v.db.estimate(rel)
+}
+
+// SequenceState is the engine's view's: SELECT … FROM a sequence asks for it.
+func (v *view) SequenceState(rel *catalog.Relation) (last int64, isCalled bool, err error) {
+	s, ok := v.View.(interface {
+		SequenceState(rel *catalog.Relation) (int64, bool, error)
+	})
+	if !ok {
+		return 0, false, pgerror.NotSupported("reading sequence %q here", rel.Name)
+	}
+	return s.SequenceState(rel)
 }
 
 func (v *view) Close() {
