@@ -165,4 +165,7 @@ type State struct {
 	Fetch func(ctx context.Context, cmd *Command) (Result, error)
 	// NewID makes the _id of a document that has none; nil: NewObjectID.
 	NewID func() JSON
+	// Wrote, when not nil, is told every document that is written or deleted, as it
+	// was (zero: a new one) and as it is (zero: deleted), in the same transaction.
+	Wrote func(ctx context.Context, collection string, was, is JSON) error
 }

@@ -149,8 +149,18 @@ func (r *runner) withID(doc JSON) (JSON, JSON, error) {
 func (r *runner) put(ctx context.Context, c *Collection, doc, id JSON) error {
 	var buf [48]byte
 	row := [2]sqltypes.Datum{{S: string(AppendKey(buf[:0], id))}, doc.Datum()}
-	_, _, err := r.st.Txn.Insert(ctx, c.target, row[:], nil)
-	return c.explainDuplicate(err, doc)
+	if _, _, err := r.st.Txn.Insert(ctx, c.target, row[:], nil); err != nil {
+		return c.explainDuplicate(err, doc)
+	}
+	return r.wrote(ctx, c, JSON{}, doc)
+}
+
+// wrote tells State.Wrote.
+func (r *runner) wrote(ctx context.Context, c *Collection, was, is JSON) error {
+	if r.st.Wrote == nil {
+		return nil
+	}
+	return r.st.Wrote(ctx, c.Name(), was, is)
 }
 
 // explainDuplicate gives a unique violation a detail in terms of the document.

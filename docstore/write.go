@@ -187,8 +187,10 @@ func (r *runner) change(ctx context.Context, c *Collection, up *Update, t *targe
 		}
 	}
 	old := t.row()
-	_, err = r.st.Txn.Update(ctx, c.target, t.ref, old, []sqltypes.Datum{old[0], doc.Datum()})
-	return doc, c.explainDuplicate(err, doc)
+	if _, err = r.st.Txn.Update(ctx, c.target, t.ref, old, []sqltypes.Datum{old[0], doc.Datum()}); err != nil {
+		return doc, c.explainDuplicate(err, doc)
+	}
+	return doc, r.wrote(ctx, c, t.doc, doc)
 }
 
 // upsert inserts the document that the filter's equalities and the update make.
@@ -270,7 +272,10 @@ func (r *runner) delete(ctx context.Context, cmd *Command) (Result, error) {
 	var res Result
 	err = r.eachLocked(ctx, p, engine.LockUpdate, engine.WaitBlock, 0, limit, func(t *target) error {
 		res.Deleted++
-		return r.st.Txn.Delete(ctx, p.c.target, t.ref, t.row())
+		if err := r.st.Txn.Delete(ctx, p.c.target, t.ref, t.row()); err != nil {
+			return err
+		}
+		return r.wrote(ctx, p.c, t.doc, JSON{})
 	})
 	if err != nil {
 		return Result{}, err

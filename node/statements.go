@@ -22,11 +22,11 @@ import (
 
 // sessionDeps is what the node's sessions are built on.
 func sessionDeps(n *Node, reg *session.Registry) session.Deps {
-	return depsOn(n, reg, n.series.Engine(), forwarder{n: n, group: n.group})
+	return depsOn(n, reg, homeShard, n.series.Engine(), forwarder{n: n, group: n.group})
 }
 
 // depsOn is what sessions of one shard are built on.
-func depsOn(n *Node, reg *session.Registry, e engine.Engine, fw session.Forwarder) session.Deps {
+func depsOn(n *Node, reg *session.Registry, id int32, e engine.Engine, fw session.Forwarder) session.Deps {
 	rels := n.relations(reg)
 	rt := &exec.Runtime{Engine: e, Relations: rels, TempDir: n.tempDir(), Logger: n.log}
 	rt.Target = func(cat *catalog.Catalog, rel *catalog.Relation) (*planner.Target, error) {
@@ -35,7 +35,7 @@ func depsOn(n *Node, reg *session.Registry, e engine.Engine, fw session.Forwarde
 	ex := executor{rt: rt}
 	return session.Deps{
 		Engine: e, Planner: newStatements(e), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
-		Forwarder: fw, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n,
+		Forwarder: fw, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n, Shard: id,
 		Limits: session.Limits{TempDir: n.tempDir()},
 		Cache:  cache.New(planCacheEntries), Optimize: optimize,
 	}

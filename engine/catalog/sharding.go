@@ -35,6 +35,8 @@ type Shards struct {
 	Broadcasts []Broadcast `json:",omitempty"`
 	// Next is the id of the next shard, move or broadcast; ids are not used again.
 	Next int32
+	// Mover numbers the attempts of movers, so that shards can tell them apart.
+	Mover uint64
 }
 
 // Shard is one shard other than shard 0.
@@ -177,6 +179,8 @@ type Owned struct {
 	Moving ChunkSet `json:",omitempty"`
 	// Count is the number of chunks of the cluster.
 	Count int
+	// Mover is the newest mover that has presented itself: older ones are refused.
+	Mover uint64
 }
 
 // ChunkSet is a set of chunks, a bit per chunk; as text hexadecimal.

@@ -34,6 +34,8 @@ type Deps struct {
 	Logger    *slog.Logger
 	// Now is the wall clock.
 	Now func() time.Time
+	// Shard is the id of the shard that the session works on; 0: the home shard.
+	Shard int32
 	// NodeName names this node in advisory locks.
 	NodeName string
 	// Node is the handle of the process for functions that its owner registers.

@@ -1,24 +1,16 @@
 package session
 
 import (
-	"context"
-
+	"ostraka/engine"
+	"ostraka/planner"
+	"ostraka/shardrouter"
 	"ostraka/sqltypes/pgerror"
 )
 
 // Participant is the part of the session's transaction that is on another shard.
 // There is at most one, and then nothing may be written on the session's own
-// shard: COMMIT of both is refused (two-phase commit would come here). Savepoints
-// are numbered by their depth, from 0.
-type Participant interface {
-	Savepoint(ctx context.Context, level int) error
-	RollbackTo(ctx context.Context, level int) error
-	Release(ctx context.Context, level int) error
-	// Commit makes it durable; after an error it is rolled back or its outcome is unknown.
-	Commit(ctx context.Context) error
-	// Rollback is idempotent.
-	Rollback()
-}
+// shard: COMMIT of both is refused (two-phase commit would come here).
+type Participant = shardrouter.Participant
 
 // Participant is the other shard's part of the running transaction, nil without one.
 func (s *Session) Participant() Participant { return s.tx.part }
@@ -32,6 +24,38 @@ func (s *Session) HasWritten() bool { return s.tx.txn != nil && s.tx.txn.XidIfAs
 
 // ReadOnly reports a read-only transaction.
 func (s *Session) ReadOnly() bool { return s.tx.readOnly }
+
+// Isolation is the transaction's level.
+func (s *Session) Isolation() engine.Isolation { return s.tx.isolation }
+
+// TopLevel reports that the running statement is one call of a function and
+// nothing else, so that what it does need not be undone by what follows.
+func (s *Session) TopLevel() bool { return s.topLevel && !s.inBlock() }
+
+// ServesShard reports whether the session may be asked as a shard, and whether it is shard 0.
+func (s *Session) ServesShard() (may, home bool) {
+	return s.client.Peer || s.auth.Super && s.role.Super, s.deps.Shard == 0
+}
+
+func isTopLevel(plan *planner.Plan) bool {
+	if len(plan.Inits) > 0 || len(plan.CTEs) > 0 || len(plan.SubPlans) > 0 {
+		return false
+	}
+	switch n := plan.Root.(type) {
+	case *planner.FunctionScan:
+		return len(n.Calls) == 1
+	case *planner.Project:
+		if f, ok := n.Input.(*planner.FunctionScan); ok {
+			return len(f.Calls) == 1
+		}
+		_, ok := n.Input.(*planner.Result)
+		return ok && len(n.Exprs) == 1
+	case *planner.ProjectSet:
+		_, ok := n.Input.(*planner.Result)
+		return ok && len(n.Exprs) == 1
+	}
+	return false
+}
 
 // commitParticipant commits the other shard's part, before the own transaction,
 // which has nothing to commit then.

@@ -120,7 +120,7 @@ func (s *Session) start(p *portal) error {
 // err, which says that the plan was out of date.
 func (p *portal) restart(err error) (again bool) {
 	s := p.s
-	if p.retries == 0 || p.batchN > 0 || p.spool != nil || !errors.Is(err, engine.ErrStale) || s.tx.txn == nil {
+	if p.retries == 0 || p.batchN > 0 || p.spool != nil || !errors.Is(err, engine.ErrStale) || s.tx.txn == nil || s.tx.part != nil {
 		return false
 	}
 	p.retries--
@@ -180,6 +180,7 @@ func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) er
 			}
 		}
 		run.Instrument = p.instrument
+		s.topLevel = isTopLevel(plan)
 		exec, err := s.deps.Exec.Start(s.env.Ctx, &run, plan, p.args)
 		if err != nil {
 			release()

@@ -73,6 +73,7 @@ type Session struct {
 	peerTerm uint64        // of a session for another node: see forPeer
 	cycles   atomic.Uint64 // ReadyForQuery sent after the greeting
 	seqs     sequenceState
+	topLevel bool // the running statement is one call of a function
 	skip     bool // discard until Sync
 	inQuery  bool // a simple Query message is being handled
 	args     []sqltypes.Datum

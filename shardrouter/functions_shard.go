@@ -1,0 +1,107 @@
+package shardrouter
+
+import (
+	"ostraka/docstore"
+	"ostraka/engine"
+	"ostraka/engine/catalog"
+	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
+)
+
+// shardSession is what the functions need of a session that serves a shard.
+type shardSession interface {
+	SessionContext
+	Engine() engine.Engine
+	// ServesShard: the session may be asked as a shard: it is a node's of the
+	// cluster, or a superuser's. home says that it is on shard 0.
+	ServesShard() (may, home bool)
+}
+
+// The functions through which front ends ask a shard; one request, rows of an answer.
+func init() {
+	for i, f := range []struct {
+		name   string
+		writes bool
+	}{{"shard_read", false}, {"shard_write", true}} {
+		p := &sqltypes.Proc{OID: 9490 + sqltypes.OID(i), Name: f.name, Namespace: catalog.SchemaOstraka, Kind: 'f', Strict: true, RetSet: true,
+			Volatility: sqltypes.Volatile, ArgTypes: []sqltypes.OID{sqltypes.OIDBytea}, ArgNames: []string{"request"}, RetType: sqltypes.OIDBytea,
+			Src: "ostraka_" + f.name, Cost: 100, Rows: 1000, Writes: f.writes, Lang: 12, Parallel: 'u'}
+		p.Set = func(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.RowSource, error) {
+			return serveCall(c, args[0].S, f.writes)
+		}
+		sqltypes.RegisterProc(p)
+	}
+}
+
+func serveCall(c *sqltypes.Call, request string, mayWrite bool) (sqltypes.RowSource, error) {
+	if c.Env == nil || c.Env.Session == nil {
+		return nil, pgerror.NotSupported("function %s outside of a session", c.Proc.Name)
+	}
+	s, ok := c.Env.Session.Ext().(shardSession)
+	if !ok {
+		return nil, pgerror.NotSupported("function %s outside of a node's session", c.Proc.Name)
+	}
+	may, home := s.ServesShard()
+	if !may {
+		return nil, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", c.Proc.Name)
+	}
+	req, err := DecodeRequest(request)
+	if err != nil {
+		return nil, pgerror.Wrap(err, pgerror.ProtocolViolation, "malformed request to a shard")
+	}
+	writes, err := req.Writes()
+	if err != nil {
+		return nil, err
+	}
+	st := &docstore.State{Now: req.Now, Owner: catalog.BootstrapRole}
+	release := func() {}
+	if writes {
+		if !mayWrite {
+			return nil, pgerror.New(pgerror.ProtocolViolation, "a request that writes was sent to %s", c.Proc.Name)
+		}
+		if st.Txn, err = s.WriteTxn(c.Proc.Name + "()"); err != nil {
+			return nil, err
+		}
+		st.View = st.Txn
+	} else if st.View, release, err = s.ReadView(); err != nil {
+		return nil, err
+	}
+	res, err := Serve(c.Env.Ctx, s.Engine(), st, home, req)
+	release()
+	if err != nil {
+		return nil, err
+	}
+	return &answer{res: res}, nil
+}
+
+// answer is a result as rows.
+type answer struct {
+	res  docstore.Result
+	one  [1]sqltypes.Datum
+	done bool
+}
+
+func (a *answer) Next() ([]sqltypes.Datum, bool, error) {
+	if a.done {
+		return nil, false, nil
+	}
+	if a.res.Docs != nil {
+		doc, ok, err := a.res.Docs.Next()
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			a.one[0] = sqltypes.Text(string(rune(answerDoc)) + doc.Datum().S)
+			return a.one[:], true, nil
+		}
+	}
+	a.done = true
+	a.one[0] = sqltypes.Bytes(encodeTail(&a.res))
+	return a.one[:], true, nil
+}
+
+func (a *answer) Close() {
+	if a.res.Docs != nil {
+		a.res.Docs.Close()
+	}
+}
