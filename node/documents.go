@@ -3,4 +3,4 @@ package node
 import "ostraka/shardrouter"
 
 // DocRouter executes the commands of the doc functions.
-func (n *Node) DocRouter() shardrouter.Router { return shardrouter.Local{} }
+func (n *Node) DocRouter() shardrouter.Router { return n.router }

@@ -14,6 +14,7 @@ import (
 	"ostraka/engine/storage"
 	"ostraka/raft"
 	"ostraka/raft/transport"
+	"ostraka/shardrouter"
 	"ostraka/tsdb"
 	"ostraka/tsdb/store"
 )
@@ -61,6 +62,11 @@ type Node struct {
 	warned   map[int32]string
 	joining  atomic.Bool // a membership is being changed
 
+	cluster *shardCluster
+	router  *shardrouter.Sharded
+	mover   *shardrouter.Mover
+	manage  chan struct{} // buffered 1: runManager has something to do
+
 	stop   context.CancelFunc
 	ctx    context.Context // ends when the node stops; background work runs under it
 	wg     sync.WaitGroup
@@ -77,7 +83,10 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), failed: make(chan error, 1),
-		groups: map[int32]*hosted{}, kick: make(chan struct{}, 1), warned: map[int32]string{}}
+		groups: map[int32]*hosted{}, kick: make(chan struct{}, 1), manage: make(chan struct{}, 1), warned: map[int32]string{}}
+	n.cluster = newShardCluster(n)
+	n.mover = &shardrouter.Mover{Cluster: n.cluster, Databases: n.databases, Log: n.log}
+	n.router = &shardrouter.Sharded{Cluster: n.cluster, Mover: n.mover, Kick: n.kickManager}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -218,6 +227,7 @@ func (n *Node) close() error {
 	}
 	n.stop()
 	n.wg.Wait()
+	n.cluster.close()
 	errs = append(errs, n.closeGroups())
 	if n.group != nil {
 		handOver(n.log, n.group)

@@ -277,10 +277,34 @@ func (n *Node) runManager() {
 		case <-n.ctx.Done():
 			return
 		case <-tick.C:
+		case <-n.manage:
 		}
 		if m := n.group.Leadership(); !m.IsLeader {
 			continue
 		}
 		n.activate(n.ctx, n.shards())
+		n.mover.Run(n.ctx)
 	}
+}
+
+// kickManager makes runManager look for work now.
+func (n *Node) kickManager() {
+	select {
+	case n.manage <- struct{}{}:
+	default:
+	}
+}
+
+// databases are the catalogues of all databases of shard 0.
+func (n *Node) databases() []*catalog.Catalog {
+	var out []*catalog.Catalog
+	if cat := n.shard.Catalog(postgresDB); cat != nil {
+		cat.AllDatabases(func(d *catalog.Database) bool {
+			if c := n.shard.Catalog(d.OID); c != nil {
+				out = append(out, c)
+			}
+			return true
+		})
+	}
+	return out
 }

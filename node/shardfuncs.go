@@ -51,6 +51,36 @@ var shardFunctions = []function{
 			}
 			return n.removeShard(ctx, a[0].S)
 		}},
+	{"shard_attach", []sqltypes.OID{sqltypes.OIDText, sqltypes.OIDText}, []string{"name", "dsn"}, true, true, 0, nil,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null || a[1].Null {
+				return nil, nullArgument("name or dsn")
+			}
+			return n.attachShard(ctx, a[0].S, a[1].S)
+		}},
+	{"chunk_move", []sqltypes.OID{sqltypes.OIDInt4, sqltypes.OIDText}, []string{"chunk", "to_shard"}, true, true, 0, nil,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null || a[1].Null {
+				return nil, nullArgument("chunk or to_shard")
+			}
+			return n.moveChunks(ctx, []int{int(a[0].I)}, a[1].S)
+		}},
+	{"chunk_move", []sqltypes.OID{sqltypes.OIDInt4Array, sqltypes.OIDText}, []string{"chunks", "to_shard"}, true, true, 0, nil,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null || a[1].Null {
+				return nil, nullArgument("chunks or to_shard")
+			}
+			var chunks []int
+			for _, e := range sqltypes.OpenArray(a[0]).Elements() {
+				if e.Null {
+					return nil, nullArgument("chunks")
+				}
+				chunks = append(chunks, int(e.I))
+			}
+			return n.moveChunks(ctx, chunks, a[1].S)
+		}},
+	{"chunk_rebalance", nil, nil, true, true, 0, nil,
+		func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) { return n.rebalance(ctx) }},
 }
 
 func nullArgument(name string) error {

@@ -37,15 +37,18 @@ type SessionContext interface {
 
 // Local is the Router of a node that has one shard: every command runs in the
 // session's own transaction.
-type Local struct{}
+type Local struct {
+	// Fetch is how pipelines read other collections, nil: in the same transaction.
+	Fetch func(ctx context.Context, cmd *docstore.Command) (docstore.Result, error)
+}
 
 // Run implements Router.
-func (Local) Run(ctx context.Context, sess SessionContext, cmd *docstore.Command) (docstore.Result, error) {
+func (l Local) Run(ctx context.Context, sess SessionContext, cmd *docstore.Command) (docstore.Result, error) {
 	writes, err := Writes(cmd)
 	if err != nil {
 		return docstore.Result{}, err
 	}
-	st := &docstore.State{Now: sess.Now(), Owner: sess.RoleOID(), May: sess.MayUse}
+	st := &docstore.State{Now: sess.Now(), Owner: sess.RoleOID(), May: sess.MayUse, Fetch: l.Fetch}
 	release := func() {}
 	if writes {
 		if st.Txn, err = sess.WriteTxn("doc." + cmd.Op.String() + "()"); err != nil {

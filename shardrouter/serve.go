@@ -175,7 +175,7 @@ func (s *side) write(ctx context.Context) (docstore.Result, error) {
 			}
 		}
 	}
-	if (cmd.Op == docstore.OpInsert || cmd.Upsert) && !s.home {
+	if cmd.Op == docstore.OpInsert || cmd.Upsert {
 		if err := s.ensure(ctx, cmd.Collection); err != nil {
 			return docstore.Result{}, err
 		}

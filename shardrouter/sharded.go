@@ -17,7 +17,12 @@ import (
 // Sharded is the Router of a cluster: commands on collections with a shard key go
 // to the shards that own the chunks, everything else runs in the session's own
 // transaction on shard 0.
-type Sharded struct{ Cluster Cluster }
+type Sharded struct {
+	Cluster Cluster
+	// Mover carries out changes of collections; Kick makes it begin at once.
+	Mover *Mover
+	Kick  func()
+}
 
 var _ Router = (*Sharded)(nil)
 
@@ -75,11 +80,14 @@ func (r *Sharded) Run(ctx context.Context, sess SessionContext, cmd *docstore.Co
 				return docstore.Result{}, err
 			}
 		}
-		if err := refuseSharded(cat, cmd, 0); err != nil {
+		if err := refuseSharded(cat, cmd); err != nil {
 			return docstore.Result{}, err
 		}
 		if p := s.Participant(); p != nil && writes {
 			return docstore.Result{}, errSecondShard(cmd)
+		}
+		if cmd.Op == docstore.OpAggregate && readsSharded(cat, cmd) {
+			return Local{Fetch: r.fetch(sess)}.Run(ctx, sess, cmd)
 		}
 		return Local{}.Run(ctx, sess, cmd)
 	}
@@ -139,9 +147,8 @@ func checkShardKey(cmd *docstore.Command) error {
 	return err
 }
 
-// refuseSharded refuses a pipeline that reads or writes a sharded collection by
-// name: what runs on one shard sees a part of it only.
-func refuseSharded(cat *catalog.Catalog, cmd *docstore.Command, from int) error {
+// refuseSharded refuses a pipeline that writes into a sharded collection.
+func refuseSharded(cat *catalog.Catalog, cmd *docstore.Command) error {
 	if cmd.Op != docstore.OpAggregate || cmd.Pipeline.IsZero() {
 		return nil
 	}
@@ -151,7 +158,7 @@ func refuseSharded(cat *catalog.Catalog, cmd *docstore.Command, from int) error 
 		if err == nil && e != nil {
 			err = e
 		}
-		if c == nil || err != nil {
+		if c == nil || err != nil || stage != "$out" && stage != "$merge" {
 			return
 		}
 		if _, sharded := c.Option("shard_key"); sharded {
@@ -159,6 +166,18 @@ func refuseSharded(cat *catalog.Catalog, cmd *docstore.Command, from int) error 
 		}
 	})
 	return err
+}
+
+// readsSharded reports a pipeline with a stage that reads a sharded collection.
+func readsSharded(cat *catalog.Catalog, cmd *docstore.Command) bool {
+	found := false
+	eachCollection(cmd.Pipeline, func(_, name string) {
+		if c, err := docstore.Lookup(cat, name); err == nil && c != nil {
+			_, sharded := c.Option("shard_key")
+			found = found || sharded
+		}
+	})
+	return found
 }
 
 // eachCollection calls f for every collection that a pipeline names.
@@ -241,7 +260,7 @@ func errSecondShard(cmd *docstore.Command) error {
 // run dispatches by operation. What is not listed is refused by name: what one
 // shard answers would be wrong.
 func (q *query) run() (docstore.Result, error) {
-	if err := refuseSharded(q.catalog(), q.cmd, 0); err != nil {
+	if err := refuseSharded(q.catalog(), q.cmd); err != nil {
 		return docstore.Result{}, err
 	}
 	switch q.cmd.Op {
@@ -261,6 +280,10 @@ func (q *query) run() (docstore.Result, error) {
 		return q.one()
 	case docstore.OpAggregate:
 		return q.aggregate()
+	case docstore.OpTextSearch, docstore.OpVectorSearch:
+		return q.search()
+	case docstore.OpStats:
+		return q.stats()
 	case docstore.OpFindForUpdate:
 		return q.keyed()
 	case docstore.OpExplain:

@@ -38,7 +38,7 @@ func (s *Session) ServesShard() (may, home bool) {
 }
 
 func isTopLevel(plan *planner.Plan) bool {
-	if len(plan.Inits) > 0 || len(plan.CTEs) > 0 || len(plan.SubPlans) > 0 {
+	if len(plan.CTEs) > 0 {
 		return false
 	}
 	switch n := plan.Root.(type) {
@@ -46,7 +46,7 @@ func isTopLevel(plan *planner.Plan) bool {
 		return len(n.Calls) == 1
 	case *planner.Project:
 		if f, ok := n.Input.(*planner.FunctionScan); ok {
-			return len(f.Calls) == 1
+			return len(f.Calls) == 1 && f.Calls[0].Proc.Writes
 		}
 		_, ok := n.Input.(*planner.Result)
 		return ok && len(n.Exprs) == 1

@@ -30,6 +30,8 @@ func ownSettings() {
 			Category: "Ostraka / Replication", Short: "The client's name for the transaction: it commits at most once, and ostraka_transaction_status tells whether it has."},
 		{Name: "ostraka.own_writes_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "250", Max: 60000,
 			Category: "Ostraka / Replication", Short: "How long a session waits for the local replica to have its own writes before it reads on the leader."},
+		{Name: "ostraka.request_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "30000", Max: 2147483647,
+			Category: "Ostraka / Sharding", Short: "How long a shard may take to answer; 0 turns it off."},
 		{Name: "ostraka.max_rows_buffered", Kind: Integer, Context: Superuser, Boot: "10000000", Min: 1000, Max: 2147483647,
 			Category: "Ostraka / Limits", Short: "Rows a cursor or suspended portal may keep."},
 		{Name: "ostraka.max_portals", Kind: Integer, Context: Superuser, Boot: "1000", Min: 1, Max: 1000000,
