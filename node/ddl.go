@@ -57,6 +57,8 @@ func (d ddlSession) Notice(severity string, code pgerror.Code, message string) {
 	d.s.NoticeError(&pgerror.Error{Severity: severity, Code: code, Message: message})
 }
 
+func (d ddlSession) NoticeError(e *pgerror.Error) { d.s.NoticeError(e) }
+
 // TempSchema makes the session's temporary schema at first use.
 func (d ddlSession) TempSchema(ctx context.Context) (sqltypes.OID, error) {
 	if oid := d.s.TempSchema(); oid != 0 && d.Txn().Catalog().Schema(oid) != nil {
@@ -104,6 +106,9 @@ func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqlt
 		return err
 	}
 	if err := planner.Permitted(d.Txn().Catalog(), d.s.Role().OID, d.s.Role().Super, plan.Permissions); err != nil {
+		return err
+	}
+	if err := planner.Populated(d.Txn().Catalog(), plan.Permissions); err != nil {
 		return err
 	}
 	return d.each(ctx, plan, f)

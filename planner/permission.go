@@ -51,6 +51,21 @@ func Permitted(cat *catalog.Catalog, role sqltypes.OID, super bool, perms []Perm
 	return nil
 }
 
+// Populated refuses to read materialised views that have no data yet. Error: 55000.
+func Populated(cat *catalog.Catalog, perms []Permission) error {
+	for i := range perms {
+		p := &perms[i]
+		if p.Rel == nil || p.Rel.Kind != catalog.KindMatView {
+			continue
+		}
+		if rel := cat.Relation(p.Rel.OID); rel != nil && !rel.Populated {
+			return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "materialized view %q has not been populated", rel.Name).
+				WithHint("Use the REFRESH MATERIALIZED VIEW command.")
+		}
+	}
+	return nil
+}
+
 func relationWord(kind catalog.RelKind) string {
 	switch kind {
 	case catalog.KindView:

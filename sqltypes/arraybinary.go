@@ -109,6 +109,9 @@ func recvArray(env *Env, elem *Type, b []byte, typmod int32) (Datum, error) {
 		size := r.i32()
 		if size == -1 && !r.short {
 			elems[i] = Null
+			if err := elem.InNull(env); err != nil {
+				return Null, err
+			}
 			continue
 		}
 		v := r.bytes(int(size))

@@ -272,7 +272,7 @@ func (p *arrayParser) item() error {
 		text := b.String()[:keep]
 		if !escaped && strings.EqualFold(text, "null") {
 			p.elems = append(p.elems, Null)
-			return nil
+			return p.elem.InNull(p.env)
 		}
 		b.Reset()
 		b.WriteString(text)

@@ -72,6 +72,9 @@ func parseRecord(env *Env, s string, fields []Field) (Datum, error) {
 		types[i] = f.Type
 		if t != "" && (t[0] == ',' || t[0] == ')') {
 			values[i] = Null
+			if err := f.Type.InNull(env); err != nil {
+				return Null, err
+			}
 			continue
 		}
 		var b strings.Builder
@@ -171,6 +174,9 @@ func recvRecord(env *Env, b []byte, fields []Field) (Datum, error) {
 		types[i] = f.Type
 		if size == -1 {
 			values[i] = Null
+			if err := f.Type.InNull(env); err != nil {
+				return Null, err
+			}
 			continue
 		}
 		data := r.bytes(int(size))

@@ -98,8 +98,33 @@ func NewEnumType(id TypeIdentity, labels []EnumLabel) *Type {
 	return t
 }
 
-// NewDomainType builds a domain over base with its typmod. Constraints are the
-// engine's to check: the type itself only reads and writes values of its base.
+// DomainChecker is a SessionEnv that knows the constraints of domains.
+type DomainChecker interface {
+	// CheckDomain tests a value of the base type, 23502 or 23514.
+	CheckDomain(domain OID, d Datum) error
+}
+
+// checkDomain is CheckDomain of the environment's session, if it has one.
+func checkDomain(env *Env, t *Type, d Datum) error {
+	if env == nil {
+		return nil
+	}
+	if c, ok := env.Session.(DomainChecker); ok {
+		return c.CheckDomain(t.OID, d)
+	}
+	return nil
+}
+
+// InNull tells whether NULL may be a value of the type: domains can refuse it.
+func (t *Type) InNull(env *Env) error {
+	if t.Base == nil {
+		return nil
+	}
+	return checkDomain(env, t, Null)
+}
+
+// NewDomainType builds a domain over base with its typmod. What comes in as text or
+// binary is checked by the session; of other values the planner takes care.
 func NewDomainType(id TypeIdentity, base *Type, typmod int32) *Type {
 	t := id.base('d', base.Category, base.Len)
 	t.ByVal, t.Align, t.Storage, t.Delim = base.ByVal, base.Align, base.Storage, base.Delim
@@ -110,12 +135,21 @@ func NewDomainType(id TypeIdentity, base *Type, typmod int32) *Type {
 	t.Kind = base.Kind
 	t.In = func(env *Env, s string, _ int32) (Datum, error) {
 		d, err := base.In(env, s, -1)
-		if err != nil || typmod < 0 {
+		if err == nil && typmod >= 0 {
+			d, err = ApplyTypMod(base, d, typmod, false)
+		}
+		if err != nil {
 			return d, err
 		}
-		return ApplyTypMod(base, d, typmod, false)
+		return d, checkDomain(env, t, d)
 	}
-	t.Recv = func(env *Env, b []byte, _ int32) (Datum, error) { return base.Recv(env, b, typmod) }
+	t.Recv = func(env *Env, b []byte, _ int32) (Datum, error) {
+		d, err := base.Recv(env, b, typmod)
+		if err != nil {
+			return d, err
+		}
+		return d, checkDomain(env, t, d)
+	}
 	t.Out, t.Send, t.Compare, t.Hash = base.Out, base.Send, base.Compare, base.Hash
 	// What can be subscripted or taken apart stays so.
 	t.ElemType, t.Enum, t.Fields, t.Range = base.ElemType, base.Enum, base.Fields, base.Range

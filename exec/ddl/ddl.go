@@ -29,6 +29,8 @@ type Session interface {
 	PlanContext() *planner.Context
 	// Notice sends a NOTICE, WARNING … to the client.
 	Notice(severity string, code pgerror.Code, message string)
+	// NoticeError sends one with all its fields.
+	NoticeError(e *pgerror.Error)
 	// TempSchema returns the session's temporary schema, creating it if need be.
 	TempSchema(ctx context.Context) (sqltypes.OID, error)
 	// Query runs a SELECT in the transaction, as a statement of its own.

@@ -207,8 +207,27 @@ func (d *dropper) noticeCascade() {
 	case len(d.also) == 1:
 		d.notice("drop cascades to %s", d.also[0])
 	case len(d.also) > 1:
-		d.s.Notice("NOTICE", pgerror.SuccessfulCompletion, sprintf("drop cascades to %d other objects", len(d.also)))
+		d.s.NoticeError(&pgerror.Error{Severity: "NOTICE", Code: pgerror.SuccessfulCompletion,
+			Message: sprintf("drop cascades to %d other objects", len(d.also)), Detail: cascadeDetail(d.also)})
 	}
+}
+
+// maxCascadeLines bounds the objects that are named, as PostgreSQL's MAX_REPORTED_DEPS.
+const maxCascadeLines = 100
+
+func cascadeDetail(also []string) string {
+	var b strings.Builder
+	for i, o := range also {
+		if i == maxCascadeLines {
+			b.WriteString(sprintf("\nand %d other objects (see server log for list)", len(also)-i))
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("drop cascades to " + o)
+	}
+	return b.String()
 }
 
 func dependencyError(what string, several bool, blockers []string) error {

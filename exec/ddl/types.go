@@ -395,7 +395,14 @@ func (r *run) validateDomain(t *catalog.UserType, cond string, fail func(table, 
 			return true
 		}
 		for _, c := range rel.Columns {
-			if c.Dropped || c.Type.OID != t.OID {
+			if c.Dropped {
+				continue
+			}
+			if c.Type.OID != t.OID {
+				if r.madeOf(c.Type.OID, t.OID, 0) {
+					err = pgerror.New(pgerror.FeatureNotSupported, "cannot alter type %q because column \"%s.%s\" uses it", t.Name, rel.Name, c.Name)
+					return false
+				}
 				continue
 			}
 			var rows [][]sqltypes.Datum
@@ -410,6 +417,30 @@ func (r *run) validateDomain(t *catalog.UserType, cond string, fail func(table, 
 		return true
 	})
 	return err
+}
+
+// madeOf reports whether values of a type contain values of another: elements,
+// bounds, fields.
+func (r *run) madeOf(typ, part sqltypes.OID, depth int) bool {
+	u := r.catalog().UserType(typ)
+	if typ == part {
+		return true
+	}
+	if u == nil || depth > 32 {
+		return false
+	}
+	switch u.Kind {
+	case 'd':
+		return r.madeOf(u.Base.OID, part, depth+1)
+	case 'a', 'r', 'm':
+		return r.madeOf(u.Subtype, part, depth+1)
+	case 'c':
+		rel := r.catalog().Relation(u.Relation)
+		return rel != nil && slices.ContainsFunc(rel.Columns, func(c *catalog.Column) bool {
+			return !c.Dropped && r.madeOf(c.Type.OID, part, depth+1)
+		})
+	}
+	return false
 }
 
 func (r *run) validateDomainCheck(t *catalog.UserType, check *catalog.Check) error {
@@ -471,12 +502,30 @@ func (r *run) dropTypeUses(t *catalog.UserType, cascade bool) error {
 	})
 	slices.SortFunc(uses, func(a, b use) int { return int(a.rel.OID) - int(b.rel.OID) })
 	var blockers, also []string
+	var over []*catalog.UserType // domains and ranges made of it
+	r.catalog().AllTypes(func(u *catalog.UserType) bool {
+		if u.Kind == 'd' && u.Base.OID == t.OID || u.Kind == 'r' && u.Subtype == t.OID {
+			over = append(over, u)
+		}
+		return true
+	})
 	for _, u := range uses {
 		what := "column " + u.col.Name + " of " + kindWord(u.rel.Kind) + " " + r.visibleName(u.rel)
-		blockers = append(blockers, what+" depends on type "+t.Name)
+		if u.rel.Kind == catalog.KindComposite {
+			what = "column " + u.col.Name + " of composite type " + r.visibleName(u.rel)
+		}
+		on := t.Name
+		if u.col.Type.OID == t.ArrayOID {
+			on += "[]"
+		}
+		blockers = append(blockers, what+" depends on type "+on)
 		also = append(also, what)
 	}
-	if len(uses) == 0 {
+	for _, u := range over {
+		blockers = append(blockers, "type "+u.Name+" depends on type "+t.Name)
+		also = append(also, "type "+u.Name)
+	}
+	if len(also) == 0 {
 		return nil
 	}
 	if !cascade {
@@ -484,6 +533,12 @@ func (r *run) dropTypeUses(t *catalog.UserType, cascade bool) error {
 	}
 	d := &dropper{run: r, cascade: true, gone: map[sqltypes.OID]bool{}, also: also}
 	d.noticeCascade()
+	for _, u := range over {
+		if err := r.dropTypeUses(u, true); err != nil {
+			return err
+		}
+		r.dropType(u)
+	}
 	for _, u := range uses {
 		b := &builder{run: r, rel: copyRelation(r.catalog().Relation(u.rel.OID)), schema: r.catalog().Schema(u.rel.Schema)}
 		if err := b.dropColumn(&pg.AlterTableCmd{Name: u.col.Name, Behavior: pg.DropBehavior_DROP_CASCADE}); err != nil {

@@ -136,6 +136,9 @@ func (r *copySource) Next() ([]sqltypes.Datum, bool, error) {
 		switch {
 		case f.Null:
 			r.row[i] = sqltypes.Null
+			if err := r.types[i].InNull(env); err != nil {
+				return r.fail(err, i)
+			}
 		case f.Raw != nil:
 			if r.row[i], err = r.types[i].Recv(env, f.Raw, r.c.columns[i].Type.TypMod); err != nil {
 				return r.fail(err, i)

@@ -178,6 +178,10 @@ func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) er
 				release()
 				return err
 			}
+			if err := planner.Populated(cat, plan.Permissions); err != nil {
+				release()
+				return err
+			}
 		}
 		run.Instrument = p.instrument
 		s.topLevel = isTopLevel(plan)

@@ -48,9 +48,10 @@ type Session struct {
 	in  *wire.Reader
 	out *wire.Out
 
-	set  *settings.Store
-	role *catalog.Role // current role (SET ROLE)
-	auth *catalog.Role // session_authorization
+	set     *settings.Store
+	domains domainChecks
+	role    *catalog.Role // current role (SET ROLE)
+	auth    *catalog.Role // session_authorization
 
 	env sqltypes.Env
 	rng *rand.Rand

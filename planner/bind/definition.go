@@ -58,6 +58,19 @@ func DomainCheckExpr(ctx *planner.Context, base sqltypes.ColumnType, text string
 	return s.whereClause(n, kindDomainCheck, "CHECK"), nil
 }
 
+// DomainValue binds the check of a domain's constraints over a row of one value of
+// its base type; nil when it has none.
+func DomainValue(ctx *planner.Context, domain sqltypes.OID) (e *expr.CoerceDomain, err error) {
+	defer catch(&err)
+	b := newBinder(ctx)
+	base := b.columnTypeMod(b.baseType(domain), noTypMod)
+	d, _ := b.newScope(nil).toDomain(&expr.Col{T: tt(base)}, domain, noTypMod, 'e', -1).(*expr.CoerceDomain)
+	if d == nil || !d.NotNull && len(d.Checks) == 0 {
+		return nil, nil
+	}
+	return d, nil
+}
+
 func notImmutable(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(n expr.Expr) bool {
