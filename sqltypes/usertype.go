@@ -104,8 +104,8 @@ type DomainChecker interface {
 	CheckDomain(domain OID, d Datum) error
 }
 
-// checkDomain is CheckDomain of the environment's session, if it has one.
-func checkDomain(env *Env, t *Type, d Datum) error {
+// CheckDomain tests a value of a domain by the environment's session, if it has one.
+func CheckDomain(env *Env, t *Type, d Datum) error {
 	if env == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (t *Type) InNull(env *Env) error {
 	if t.Base == nil {
 		return nil
 	}
-	return checkDomain(env, t, Null)
+	return CheckDomain(env, t, Null)
 }
 
 // NewDomainType builds a domain over base with its typmod. What comes in as text or
@@ -141,14 +141,14 @@ func NewDomainType(id TypeIdentity, base *Type, typmod int32) *Type {
 		if err != nil {
 			return d, err
 		}
-		return d, checkDomain(env, t, d)
+		return d, CheckDomain(env, t, d)
 	}
 	t.Recv = func(env *Env, b []byte, _ int32) (Datum, error) {
 		d, err := base.Recv(env, b, typmod)
 		if err != nil {
 			return d, err
 		}
-		return d, checkDomain(env, t, d)
+		return d, CheckDomain(env, t, d)
 	}
 	t.Out, t.Send, t.Compare, t.Hash = base.Out, base.Send, base.Compare, base.Hash
 	// What can be subscripted or taken apart stays so.

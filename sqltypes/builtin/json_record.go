@@ -69,19 +69,26 @@ func fillRow(c *Call, fields []sqltypes.Field, base []Datum, object string) ([]D
 // valueFromJSON converts a JSON text to a type: arrays and objects member by
 // member, scalars through the type's input function. key is for error hints.
 func valueFromJSON(c *Call, typ sqltypes.ColumnType, raw, key string) (Datum, error) {
-	kind := sqltypes.JSONTextKind(raw)
-	if kind == sqltypes.JSONNull {
-		return isNull()
-	}
 	t, err := elemType(c, typ.OID)
 	if err != nil {
 		return null, err
 	}
-	typmod := typ.TypMod
+	domain, typmod := t, typ.TypMod
 	for t.Base != nil {
 		t, typmod = t.Base, t.TypMod
 	}
+	d, err := baseValueFromJSON(c, t, typmod, raw, key)
+	if err != nil || domain == t {
+		return d, err
+	}
+	return d, sqltypes.CheckDomain(c.Env, domain, d)
+}
+
+func baseValueFromJSON(c *Call, t *sqltypes.Type, typmod int32, raw, key string) (Datum, error) {
+	kind := sqltypes.JSONTextKind(raw)
 	switch {
+	case kind == sqltypes.JSONNull:
+		return isNull()
 	case t.OID == sqltypes.OIDJson:
 		return text(raw)
 	case t.OID == sqltypes.OIDJsonb:

@@ -115,7 +115,44 @@ func sizeBytes(_ *Call, args []Datum) (Datum, error) {
 	return sqltypes.Int(v), err
 }
 
+// columnSize is about what PostgreSQL would store a value in, without compression
+// and out-of-line storage. How this server stores rows is another matter.
+func columnSize(c *Call, t *sqltypes.Type, d Datum) int64 {
+	for t.Base != nil {
+		t = t.Base
+	}
+	switch {
+	case t.Len > 0:
+		return int64(t.Len)
+	case t.OID == sqltypes.OIDNumeric:
+		return int64(len(t.Send(c.Env, nil, d))) - 2
+	case t.IsArray:
+		a := sqltypes.OpenArray(d)
+		n := int64(16 + 8*len(a.Dims()))
+		for _, e := range a.Elements() {
+			if !e.Null {
+				size := columnSize(c, t.ElemType, e)
+				if t.ElemType.Len <= 0 {
+					size = (size + 3) &^ 3
+				}
+				n += size
+			}
+		}
+		return n
+	case t.Send != nil:
+		return 4 + int64(len(t.Send(c.Env, nil, d)))
+	}
+	return 4 + int64(len(d.S))
+}
+
 func init() {
+	sqltypes.RegisterScalar("pg_column_size", func(c *Call, a []Datum) (Datum, error) {
+		t, err := elemType(c, c.ArgTypes[0].OID)
+		if err != nil {
+			return null, err
+		}
+		return sqltypes.Int(columnSize(c, t, a[0])), nil
+	})
 	scalarTable{
 		"pg_size_pretty":         func(_ *Call, a []Datum) (Datum, error) { return prettySize(sqltypes.NumericInt(a[0].I)) },
 		"pg_size_pretty_numeric": func(_ *Call, a []Datum) (Datum, error) { return prettySize(a[0]) },
