@@ -67,6 +67,9 @@ func Set(h history.History, fresh time.Duration) (out []Anomaly, counts SetCount
 				out = append(out, Anomaly{Phantom, fmt.Sprintf("element %d was read before it was inserted", v), trim(a, o)})
 			}
 		}
+		if !o.Final && fresh < 0 {
+			continue
+		}
 		for v, a := range adds {
 			if a.Outcome != history.OK || seen[v] > 0 || a.Return > o.Invoke {
 				continue
