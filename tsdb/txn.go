@@ -317,6 +317,8 @@ func (t *txn) LockRow(ctx context.Context, c *catalog.Relation, ref *engine.RowR
 	for i := range old {
 		if found && old[i] != row[i] {
 			outcome = engine.Changed
+			ref.Xid = t.db.st.Seq() + 2 // another version: the caller computes the row anew
+			break
 		}
 	}
 	if outcome != engine.Locked && t.opts.Isolation != engine.ReadCommitted {

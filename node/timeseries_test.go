@@ -1,0 +1,102 @@
+package node
+
+import (
+	"sync"
+	"testing"
+)
+
+// TestTimeSeriesLocal: the table is on every node, its rows on the one they were
+// written to, whether that leads or not; a transaction writes either kind.
+func TestTimeSeriesLocal(t *testing.T) {
+	c := demoCluster(t)
+	leader, follower := c.leader(), c.follower()
+	l := dial(t, leader)
+	l.do("DROP TABLE IF EXISTS ts, plain; CREATE TABLE ts (time timestamptz NOT NULL, host text, v float8, n bigint) WITH (timeseries, tags = 'host')")
+	l.do("CREATE TABLE plain (i int)")
+	f := dial(t, follower)
+	f.do("INSERT INTO plain VALUES (0)") // brings the catalogue
+	f.do("INSERT INTO ts VALUES ('2026-01-01 00:00:00+00', 'a', 1.5, 1), ('2026-01-01 00:00:10+00', 'a', 2.5, 2)")
+	f.want("SELECT count(*) FROM ts", "2")
+	l.want("SELECT count(*) FROM ts", "0")
+	f.want("SELECT rows FROM ostraka.timeseries WHERE table_name = 'ts'", "2")
+	l.want("SELECT count(*) FROM ostraka.timeseries WHERE table_name = 'ts'", "0")
+	f.do("BEGIN")
+	f.want("SELECT count(*) FROM ts", "2")
+	f.do("INSERT INTO ts VALUES ('2026-01-01 00:00:20+00', 'a', 3.5, 3)")
+	f.want("SELECT count(*) FROM ts", "3")
+	f.do("COMMIT")
+	f.want("SELECT sum(v) FROM ts", "7.5")
+	for _, cl := range []*client{l, f} {
+		cl.do("BEGIN")
+		cl.do("INSERT INTO ts VALUES ('2026-01-02 00:00:00+00', 'b', 1, 1)")
+		cl.fails("INSERT INTO plain VALUES (1)", "0A000")
+		cl.do("ROLLBACK")
+		cl.want("SELECT count(*) FROM ts WHERE host = 'b'", "0")
+	}
+	l.do("BEGIN")
+	l.do("INSERT INTO plain VALUES (1)")
+	l.fails("INSERT INTO ts VALUES (now(), 'b', 1, 1)", "0A000")
+	l.do("ROLLBACK")
+	l.do("TRUNCATE ts")
+	f.do("INSERT INTO plain VALUES (0)")
+	f.want("SELECT count(*) FROM ts", "0")
+}
+
+// TestTimeSeriesWrites: the last write of a key wins, statements that read before
+// they write lose nothing, and what is changed is what is seen.
+func TestTimeSeriesWrites(t *testing.T) {
+	c := demoCluster(t)
+	cl := dial(t, c.Nodes[0])
+	cl.do("DROP TABLE IF EXISTS w; CREATE TABLE w (time timestamptz NOT NULL, host text, n bigint, v float8, note text) WITH (timeseries, tags = 'host')")
+	cl.do("INSERT INTO w VALUES ('2026-01-01 00:00:00+00', 'a', 1, 1, 'x')")
+	cl.do("INSERT INTO w VALUES ('2026-01-01 00:00:00+00', 'a', 0, NULL, NULL)")
+	cl.want("SELECT count(*) FROM w WHERE v IS NULL AND note IS NULL", "1")
+	const writers, each = 6, 20
+	var wg sync.WaitGroup
+	for range writers {
+		other := dial(t, c.Nodes[0])
+		wg.Go(func() {
+			for i := range each {
+				if i%2 == 0 {
+					other.do("UPDATE w SET n = n + 1 WHERE host = 'a'")
+				} else {
+					other.do("INSERT INTO w VALUES ('2026-01-01 00:00:00+00', 'a', 1) ON CONFLICT (time, host) DO UPDATE SET n = w.n + 1")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	cl.want("SELECT n FROM w", "120")
+	cl.do("UPDATE w SET host = 'b', time = time + interval '1 h'")
+	cl.want("SELECT host || extract(hour FROM time AT TIME ZONE 'UTC') FROM w", "b1")
+	cl.do("DELETE FROM w")
+	cl.want("SELECT count(*) FROM w", "0")
+	cl.fails("INSERT INTO w VALUES (NULL, 'a')", "23502")
+	cl.fails("INSERT INTO w VALUES ('infinity', 'a')", "22008")
+	cl.fails("CREATE INDEX ON w (n)", "0A000")
+	cl.fails("CREATE TABLE bad (time timestamptz, v numeric) WITH (timeseries, tags = '')", "0A000")
+	cl.fails("CREATE TABLE bad (v float8) WITH (timeseries, tags = '')", "22023")
+}
+
+// TestTimeBucket: half-open, floored on both sides of the origin, by wall clock in a zone.
+func TestTimeBucket(t *testing.T) {
+	c := demoCluster(t)
+	cl := dial(t, c.Nodes[0])
+	cl.do("SET timezone = 'UTC'")
+	for sql, want := range map[string]string{
+		"time_bucket('5 min', timestamptz '1969-12-31 23:58+00')::text":                     "1969-12-31 23:55:00+00",
+		"time_bucket('1 week', timestamptz '2026-02-01 00:00+00')::text":                    "2026-01-26 00:00:00+00",
+		"time_bucket('1 month', timestamptz '1999-12-31 23:00+00')::text":                   "1999-12-01 00:00:00+00",
+		"time_bucket('1 day', timestamptz '2026-02-01 03:00+00', 'Europe/Berlin')::text":    "2026-01-31 23:00:00+00",
+		"time_bucket('1 hour', timestamptz '2026-02-01 03:10+00', interval '15 min')::text": "2026-02-01 02:15:00+00",
+		"time_bucket(10, -3)::text":    "-10",
+		"time_bucket(10, 17, 5)::text": "15",
+	} {
+		cl.want("SELECT "+sql, want)
+	}
+	cl.fails("SELECT time_bucket('0 s', now())", "22023")
+	cl.fails("SELECT time_bucket_gapfill('1 h', now())", "0A000")
+	cl.want("SELECT first(v, t) || last(v, t) FROM (VALUES ('b', 2), ('a', 1), ('c', 3), ('x', NULL)) s(v, t)", "ac")
+	cl.want("SELECT histogram(v, 0, 10, 2)::text FROM (VALUES (-1.0), (0), (4), (5), (10)) s(v)", "{1,2,1,1}")
+	cl.want("SELECT increase(v, now() + t * interval '1 s') || '/' || delta(v, now() + t * interval '1 s') FROM (VALUES (1, 10.0), (3, 5), (2, 20)) s(t, v)", "15/-5")
+}
