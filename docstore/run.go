@@ -223,6 +223,9 @@ func (r *runner) prepare(ctx context.Context, cmd *Command, write bool) (*found,
 // documents streams what find answers, before the projection.
 func (r *runner) documents(ctx context.Context, p *found, skip, take int64) (Cursor, error) {
 	hint := 0
+	if id, ok := p.access.point(); ok && !r.own {
+		return r.one(ctx, p, id, skip, take)
+	}
 	sorted := p.sort == nil || p.access.sorted
 	if take >= 0 && sorted && p.filter.All() {
 		hint = int(min(skip+take, 1<<20))
@@ -257,6 +260,29 @@ func (r *runner) documents(ctx context.Context, p *found, skip, take int64) (Cur
 		docs[i] = list[i].doc
 	}
 	return Window(Slice(docs), skip, take), nil
+}
+
+// point is the key of the only document there can be.
+func (a *access) point() (key sqltypes.Datum, ok bool) {
+	if a.index != nil || len(a.spans) != 1 || len(a.spans[0].Lo) != 1 || len(a.spans[0].Hi) != 1 || !a.spans[0].LoInc || !a.spans[0].HiInc ||
+		a.spans[0].Lo[0].S != a.spans[0].Hi[0].S {
+		return sqltypes.Datum{}, false
+	}
+	return a.spans[0].Lo[0], true
+}
+
+// one reads one document by its _id.
+func (r *runner) one(ctx context.Context, p *found, key sqltypes.Datum, skip, take int64) (Cursor, error) {
+	var dst [1]sqltypes.Datum
+	_, ok, err := r.st.View.Get(ctx, p.c.Rel, nil, []sqltypes.Datum{key}, []int16{attrDoc}, dst[:])
+	if err != nil || !ok {
+		return Slice(nil), err
+	}
+	doc := sqltypes.JSONOf(dst[0])
+	if ok, err = p.filter.Match(doc); err != nil || !ok || r.accept != nil && !r.accept(doc) {
+		return Slice(nil), err
+	}
+	return Window(Slice([]JSON{doc}), skip, take), nil
 }
 
 func (r *runner) find(ctx context.Context, cmd *Command) (Result, error) {

@@ -10,14 +10,13 @@ import (
 
 // scan streams the documents of an access path that match a filter.
 type scan struct {
-	sc     engine.Scanner
-	filter *Filter
-	accept func(JSON) bool
-	batch  expr.Batch
-	refs   bool
-	n, at  int
-	seen   map[string]struct{} // of multikey indexes: keys that came already
-	bytes  int
+	sc    engine.Scanner
+	err   error // of the filter
+	batch expr.Batch
+	refs  bool
+	n, at int
+	seen  map[string]struct{} // of multikey indexes: keys that came already
+	bytes int
 }
 
 // scanner opens a scan of the state; a command that writes sees its own writes.
@@ -32,7 +31,19 @@ func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint
 	if a.index != nil {
 		spec.Index = a.index.Ix
 	}
-	s := &scan{filter: f, accept: r.accept, refs: refs}
+	s := &scan{refs: refs}
+	if f.root != nil || r.accept != nil {
+		spec.KeepAttr = attrDoc
+		spec.Keep = func(val string) bool {
+			doc := sqltypes.JSONOf(sqltypes.Text(val))
+			ok, err := f.Match(doc)
+			if err != nil {
+				s.err = err
+				return true
+			}
+			return ok && (r.accept == nil || r.accept(doc))
+		}
+	}
 	if a.several {
 		spec.Cols = []int16{attrDoc, attrKey}
 		s.seen = map[string]struct{}{}
@@ -46,7 +57,10 @@ func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint
 func (s *scan) next() (doc JSON, ref engine.RowRef, ok bool, err error) {
 	for {
 		if s.at >= s.n {
-			if s.n, err = s.sc.Next(&s.batch); err != nil || s.n == 0 {
+			if s.n, err = s.sc.Next(&s.batch); err == nil {
+				err = s.err
+			}
+			if err != nil || s.n == 0 {
 				return JSON{}, ref, false, err
 			}
 			s.at = 0
@@ -56,13 +70,6 @@ func (s *scan) next() (doc JSON, ref engine.RowRef, ok bool, err error) {
 			i := s.at
 			s.at++
 			doc = sqltypes.JSONOf(sqltypes.Text(col[i]))
-			ok, err := s.filter.Match(doc)
-			if err != nil {
-				return JSON{}, ref, false, err
-			}
-			if !ok || s.accept != nil && !s.accept(doc) {
-				continue
-			}
 			if s.seen != nil {
 				k := s.batch.Cols[1].Str[i]
 				if _, dup := s.seen[k]; dup {

@@ -111,6 +111,11 @@ type ScanSpec struct {
 	// (catalog.TimeSeries.Tags, values in their order): rows of series for which it
 	// is false are not wanted.
 	KeyFilter func(tags []sqltypes.Datum) (bool, error)
+	// Keep, when not nil, is asked about every row before it is decoded, with the
+	// value of attribute KeepAttr (not NULL, of a variable-length type; valid during
+	// the call only): rows for which it answers false are left out.
+	Keep     func(val string) bool
+	KeepAttr int16
 	// RowHint: about how many rows the caller will take (0: all); small values
 	// avoid read-ahead.
 	RowHint int

@@ -154,11 +154,52 @@ func (j JSON) Value(i int) JSON {
 
 // Lookup finds a member of an object by key, in O(log n).
 func (j JSON) Lookup(key string) (JSON, bool) {
+	if len(j.s) > 2 && j.s[0] == tagObject {
+		return j.lookup16(key)
+	}
 	i := j.find(key)
 	if i < 0 {
 		return JSON{}, false
 	}
 	return j.Value(i), true
+}
+
+// lookup16 is Lookup in an object with 16-bit offsets: the common case, without
+// reading the header again at every step.
+func (j JSON) lookup16(key string) (JSON, bool) {
+	s := j.s
+	n := int(be16(s[1:]))
+	ends := s[3:]     // of the keys, then of the values
+	data := s[3+4*n:] // the keys, then the values
+	lo, hi := 0, n
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		from := 0
+		if mid > 0 {
+			from = int(be16(ends[2*mid-2:]))
+		}
+		k := data[from:be16(ends[2*mid:])]
+		switch {
+		case len(k) != len(key):
+			if len(k) < len(key) {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		case k == key:
+			keys := int(be16(ends[2*n-2:]))
+			from := 0
+			if mid > 0 {
+				from = int(be16(ends[2*(n+mid)-2:]))
+			}
+			return JSON{data[keys+from : keys+int(be16(ends[2*(n+mid):]))]}, true
+		case k < key:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return JSON{}, false
 }
 
 func (j JSON) find(key string) int {

@@ -40,6 +40,7 @@ type scanner struct {
 	started bool // the iterator is at an entry that was delivered
 	done    bool
 	size    int
+	skipped int // rows that Keep left out
 }
 
 type byteSpan struct{ lo, hi []byte }
@@ -284,10 +285,11 @@ func (s *scanner) fill() (n int, err error) {
 		if err != nil {
 			return n, s.fault(err)
 		}
-		if err := s.emit(n, s.it.Key(), val, 0); err != nil {
+		kept, err := s.emit(n, s.it.Key(), val, 0)
+		if err != nil {
 			return n, err
 		}
-		n++
+		n += kept
 		s.step()
 	}
 	return n, nil
@@ -313,11 +315,12 @@ func (s *scanner) merged(n int) (int, error) {
 			if err != nil {
 				return 0, s.fault(err)
 			}
-			if err := s.emit(n, k, val, 0); err != nil {
+			kept, err := s.emit(n, k, val, 0)
+			if err != nil {
 				return 0, err
 			}
 			s.step()
-			return 1, nil
+			return kept, nil
 		}
 	} else if err := s.it.Error(); err != nil {
 		return 0, s.fault(err)
@@ -327,35 +330,45 @@ func (s *scanner) merged(n int) (int, error) {
 	if w.Val == nil {
 		return 0, nil
 	}
-	if err := s.emit(n, unsafe.Slice(unsafe.StringData(key), len(key)), w.Val, w.Seq); err != nil {
-		return 0, err
-	}
-	return 1, nil
+	return s.emit(n, unsafe.Slice(unsafe.StringData(key), len(key)), w.Val, w.Seq)
 }
 
-// emit decodes the row of a key of the table or an entry of the index.
-func (s *scanner) emit(n int, key, val []byte, seq uint32) error {
+// emit decodes the row of a key of the table or an entry of the index; it
+// answers 0 when the row is left out.
+func (s *scanner) emit(n int, key, val []byte, seq uint32) (int, error) {
 	if s.ix != nil {
 		var err error
 		if s.rowKey, err = s.tbl.RowKeyOfEntry(s.rowKey[:0], key, val); err != nil {
-			return err
+			return 0, err
 		}
 		key = s.rowKey
 		if val, seq, err = s.fetch(key); err != nil {
-			return err
+			return 0, err
+		}
+	}
+	if s.spec.Keep != nil {
+		v, err := s.tbl.VarValue(val, s.spec.KeepAttr)
+		if err != nil {
+			return 0, err
+		}
+		if !s.spec.Keep(unsafe.String(unsafe.SliceData(v), len(v))) {
+			if s.skipped++; s.skipped%1024 == 0 && s.ctx.Err() != nil {
+				return 0, context.Cause(s.ctx)
+			}
+			return 0, nil
 		}
 	}
 	if err := s.dec.Row(key, val, n); err != nil {
-		return err
+		return 0, err
 	}
 	if s.spec.Refs {
 		xid, err := storage.XidOf(val)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		s.refs = append(s.refs, engine.RowRef{Key: s.keep(key), Xid: xid, Seq: seq})
 	}
-	return nil
+	return 1, nil
 }
 
 // fetch reads the row that an index entry points to.

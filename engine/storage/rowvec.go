@@ -41,6 +41,9 @@ type vecOp struct {
 
 const arenaChunk = 32 << 10
 
+// fewRows: decoders for so few rows begin with a small arena.
+const fewRows = 32
+
 var oneByte = func() (s [256]string) {
 	all := make([]byte, 256)
 	for i := range all {
@@ -292,12 +295,34 @@ func (d *VecDecoder) setDatum(out, row int, x sqltypes.Datum) {
 	}
 }
 
+// VarValue is the value of a variable-length attribute in a row, without a copy;
+// empty when it is NULL or the row does not have it.
+func (t *Table) VarValue(val []byte, attr int16) ([]byte, error) {
+	l, width, err := t.rowLayout(val)
+	if err != nil {
+		return nil, err
+	}
+	s := l.slot(attr)
+	if s == nil || s.class != catalog.ClassVar || val[s.nullByte]&s.nullMask != 0 {
+		return nil, nil
+	}
+	from, to, err := l.varRange(val, width, s.off)
+	if err != nil {
+		return nil, err
+	}
+	return val[from:to], nil
+}
+
 func (d *VecDecoder) text(b []byte) string {
 	if cap(d.arena)-len(d.arena) < len(b) {
-		if len(b) > arenaChunk/4 {
+		chunk := arenaChunk
+		if d.size <= fewRows {
+			chunk = arenaChunk / 8
+		}
+		if len(b) > chunk/4 {
 			return string(b)
 		}
-		d.arena = make([]byte, 0, arenaChunk)
+		d.arena = make([]byte, 0, chunk)
 	}
 	at := len(d.arena)
 	d.arena = append(d.arena, b...)

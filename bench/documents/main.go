@@ -1,0 +1,186 @@
+// Command documents compares document collections with PostgreSQL 15's jsonb and
+// a matching index: CPU time per operation, in interleaved rounds on one machine.
+//
+//	go build -o bin/ostraka ./cmd/ostraka && go run ./bench/documents -program bin/ostraka
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ostraka/bench/servers"
+)
+
+// workload is one operation in the words of both systems.
+type workload struct {
+	name string
+	// rows says how many operations one statement counts for.
+	rows              int
+	ostraka, postgres func(i int) (sql string, args []any)
+}
+
+func main() {
+	program := flag.String("program", "bin/ostraka", "the ostraka binary")
+	docs := flag.Int("docs", 50000, "documents in the collection")
+	rounds := flag.Int("rounds", 3, "rounds; the median counts")
+	flag.Parse()
+	if err := run(*program, *docs, *rounds); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// document is about 500 bytes with 14 members on two levels.
+func document(i int) string {
+	return fmt.Sprintf(`{"_id":%d,"name":"user %d","email":"user%d@example.org","age":%d,"region":"r%d","active":%t,"score":%d.%02d,`+
+		`"address":{"city":"city %d","street":"%d Long Street","zip":"%05d"},"tags":["t%d","t%d","all"],"bio":"%s"}`,
+		i, i, i, i%90, i%50, i%3 == 0, i%1000, i%100, i%200, i%900, i%99999, i%20, i%7, strings.Repeat("lorem ipsum ", 18))
+}
+
+func batch(from, n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = document(from + i)
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+const batchSize = 500
+
+func workloads(docs int) []workload {
+	next := 1 << 24
+	fixed := func(sql string) func(int) (string, []any) { return func(int) (string, []any) { return sql, nil } }
+	return []workload{
+		{"insert_many of 500", batchSize,
+			func(int) (string, []any) {
+				next += batchSize
+				return "SELECT doc.insert_many('bench', $1)", []any{batch(next, batchSize)}
+			},
+			func(int) (string, []any) {
+				next += batchSize
+				return "INSERT INTO bench SELECT (d->>'_id')::bigint, d FROM jsonb_array_elements($1::jsonb) d", []any{batch(next, batchSize)}
+			}},
+		{"find by _id", 1,
+			func(i int) (string, []any) {
+				return "SELECT * FROM doc.find('bench', $1)", []any{fmt.Sprintf(`{"_id":%d}`, i*7919%docs)}
+			},
+			func(i int) (string, []any) { return "SELECT doc FROM bench WHERE id = $1", []any{int64(i * 7919 % docs)} }},
+		{"find by indexed field", 1,
+			func(i int) (string, []any) {
+				return "SELECT * FROM doc.find('bench', $1)", []any{fmt.Sprintf(`{"email":"user%d@example.org"}`, i*7919%docs)}
+			},
+			func(i int) (string, []any) {
+				return "SELECT doc FROM bench WHERE doc->>'email' = $1", []any{fmt.Sprintf("user%d@example.org", i*7919%docs)}
+			}},
+		{"filter scan, count", 1,
+			fixed(`SELECT doc.count('bench', '{"age":{"$gt":40},"address.city":"city 7","active":true}')`),
+			fixed(`SELECT count(*) FROM bench WHERE (doc->>'age')::numeric > 40 AND doc#>>'{address,city}' = 'city 7' AND (doc->>'active')::boolean`)},
+		{"update by _id", 1,
+			func(i int) (string, []any) {
+				return `SELECT doc.update_one('bench', $1, '{"$inc":{"n":1}}')`, []any{fmt.Sprintf(`{"_id":%d}`, i*7919%docs)}
+			},
+			func(i int) (string, []any) {
+				return `UPDATE bench SET doc = jsonb_set(doc, '{n}', to_jsonb(coalesce((doc->>'n')::numeric, 0) + 1)) WHERE id = $1`, []any{int64(i * 7919 % docs)}
+			}},
+	}
+}
+
+func run(program string, docs, rounds int) error {
+	dir, err := os.MkdirTemp("", "bench-documents-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		return err
+	}
+	pg, err := servers.Postgres(filepath.Join(dir, "pg"), 0)
+	if err != nil {
+		return err
+	}
+	defer pg.Close()
+	os_, err := servers.Ostraka(program, filepath.Join(dir, "ostraka"), 1)
+	if err != nil {
+		return err
+	}
+	defer os_.Close()
+	ctx := context.Background()
+	list := []*servers.Server{os_, pg}
+	conns := make([]*pgx.Conn, len(list))
+	for i, s := range list {
+		if conns[i], err = pgx.Connect(ctx, s.DSN("postgres")); err != nil {
+			return err
+		}
+		defer conns[i].Close(ctx)
+	}
+	for _, sql := range []string{"CREATE TABLE bench (id bigint PRIMARY KEY, doc jsonb NOT NULL)", "CREATE INDEX ON bench ((doc->>'email'))"} {
+		if _, err := conns[1].Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	if _, err := conns[0].Exec(ctx, `SELECT doc.create_index('bench', '"email"')`); err != nil {
+		return err
+	}
+	for at := 0; at < docs; at += batchSize {
+		if _, err := conns[0].Exec(ctx, "SELECT doc.insert_many('bench', $1)", batch(at, batchSize)); err != nil {
+			return err
+		}
+		if _, err := conns[1].Exec(ctx, "INSERT INTO bench SELECT (d->>'_id')::bigint, d FROM jsonb_array_elements($1::jsonb) d", batch(at, batchSize)); err != nil {
+			return err
+		}
+	}
+	if _, err := conns[1].Exec(ctx, "VACUUM ANALYZE bench"); err != nil {
+		return err
+	}
+	fmt.Printf("%-24s %14s %14s %10s\n", "CPU per operation", "ostraka", "postgres", "ratio")
+	for _, w := range workloads(docs) {
+		var got [2][]float64
+		for range rounds {
+			for k := range list {
+				per, err := measure(ctx, list[k], conns[k], w, k == 0)
+				if err != nil {
+					return fmt.Errorf("%s on %s: %w", w.name, list[k].Name, err)
+				}
+				got[k] = append(got[k], per)
+			}
+		}
+		a, b := median(got[0]), median(got[1])
+		fmt.Printf("%-24s %11.1f µs %11.1f µs %9.2fx\n", w.name, a, b, b/a)
+	}
+	return nil
+}
+
+// measure runs an operation for about a second and returns CPU µs for one.
+func measure(ctx context.Context, s *servers.Server, c *pgx.Conn, w workload, ostraka bool) (float64, error) {
+	op := w.postgres
+	if ostraka {
+		op = w.ostraka
+	}
+	start, cpu, n := time.Now(), s.CPU(), 0
+	for time.Since(start) < time.Second {
+		sql, args := op(n)
+		rows, err := c.Query(ctx, sql, args...)
+		if err != nil {
+			return 0, err
+		}
+		rows.Close()
+		if err := rows.Err(); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return float64((s.CPU() - cpu).Microseconds()) / float64(n*w.rows), nil
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
