@@ -188,9 +188,13 @@ func (r *runner) plan(ctx context.Context, c *Collection, f *Filter, s *Sort) (*
 		if n <= score {
 			continue
 		}
-		many, err := r.multikey(ctx, c, x)
-		if err != nil {
-			return nil, err
+		// A complete key of one value leads to each document once, whatever the index has.
+		many := false
+		if eq < len(x.Spec.Fields) || slices.ContainsFunc(x.Spec.Fields, func(p IndexField) bool { return len(bounds[p.Path].eq) != 1 }) {
+			var err error
+			if many, err = r.multikey(ctx, c, x); err != nil {
+				return nil, err
+			}
 		}
 		if many && eq == 0 && !ranged {
 			continue // only its order would have been of use

@@ -121,8 +121,9 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	n.wg.Add(3)
+	n.wg.Add(4)
 	go n.runSeries()
+	go n.runExpiry()
 	go n.runGroups()
 	go n.runManager()
 	return n, n.enter(ctx)
