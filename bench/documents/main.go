@@ -72,7 +72,9 @@ func workloads(docs int) []workload {
 			func(i int) (string, []any) {
 				return "SELECT * FROM doc.find('bench', $1)", []any{fmt.Sprintf(`{"_id":%d}`, i*7919%docs)}
 			},
-			func(i int) (string, []any) { return "SELECT doc FROM bench WHERE id = $1", []any{int64(i * 7919 % docs)} }},
+			func(i int) (string, []any) {
+				return "SELECT doc FROM bench WHERE id = $1", []any{int64(i * 7919 % docs)}
+			}},
 		{"find by indexed field", 1,
 			func(i int) (string, []any) {
 				return "SELECT * FROM doc.find('bench', $1)", []any{fmt.Sprintf(`{"email":"user%d@example.org"}`, i*7919%docs)}
