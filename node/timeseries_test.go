@@ -100,3 +100,17 @@ func TestTimeBucket(t *testing.T) {
 	cl.want("SELECT histogram(v, 0, 10, 2)::text FROM (VALUES (-1.0), (0), (4), (5), (10)) s(v)", "{1,2,1,1}")
 	cl.want("SELECT increase(v, now() + t * interval '1 s') || '/' || delta(v, now() + t * interval '1 s') FROM (VALUES (1, 10.0), (3, 5), (2, 20)) s(t, v)", "15/-5")
 }
+
+// TestCreateHypertable: an empty table becomes a time series in TimescaleDB's spelling.
+func TestCreateHypertable(t *testing.T) {
+	c := demoCluster(t)
+	cl := dial(t, c.leader())
+	cl.do("DROP TABLE IF EXISTS conditions, full_one; CREATE TABLE conditions (time timestamptz NOT NULL, location text NOT NULL, temperature float8)")
+	cl.want("SELECT create_hypertable('conditions', by_range('time'))", "conditions")
+	cl.fails("SELECT create_hypertable('conditions', 'time')", "42P07")
+	cl.do("INSERT INTO conditions VALUES ('2026-01-01', 'roof', 1), ('2026-01-01', 'roof', 2), ('2026-01-01', 'cellar', 3)")
+	cl.want("SELECT count(*) || '/' || sum(temperature) FROM conditions", "2/5")
+	cl.want("SELECT relation::text FROM ostraka.timeseries WHERE table_name = 'conditions'", "conditions")
+	cl.do("CREATE TABLE full_one (time timestamptz, v float8); INSERT INTO full_one VALUES (now(), 1)")
+	cl.fails("SELECT create_hypertable('full_one', 'time')", "0A000")
+}
