@@ -98,14 +98,18 @@ func (lv *level) colName(e expr.Expr) string {
 
 // name is the text of a Var.
 func (lv *level) name(v *planner.Var) string {
+	if v.Rel >= 0 && v.Rel < len(lv.q.Range) && lv.p.qualify {
+		return explain.QuoteIdent(lv.q.Range[v.Rel].Alias) + "." + lv.plainName(v)
+	}
+	return lv.plainName(v)
+}
+
+// plainName is name without the relation.
+func (lv *level) plainName(v *planner.Var) string {
 	name := v.Name
 	if v.Rel >= 0 && v.Rel < len(lv.q.Range) {
-		t := lv.q.Range[v.Rel]
-		if v.Col >= 0 && v.Col < len(t.Cols) {
+		if t := lv.q.Range[v.Rel]; v.Col >= 0 && v.Col < len(t.Cols) {
 			name = t.Cols[v.Col].Name
-		}
-		if lv.p.qualify {
-			return explain.QuoteIdent(t.Alias) + "." + explain.QuoteIdent(name)
 		}
 	}
 	return explain.QuoteIdent(name)
@@ -223,7 +227,8 @@ func (lv *level) keyCond(i int, conds []expr.Expr) expr.Expr {
 	for k, e := range conds {
 		out[k] = mapVars(e, 0, func(v *planner.Var, _ int) expr.Expr {
 			if v.Level == 0 && v.Rel == i {
-				return &expr.Col{T: v.T, Idx: -1, Name: lv.name(v)}
+				// It is the index's column: PostgreSQL names no relation before it.
+				return &expr.Col{T: v.T, Idx: -1, Name: lv.plainName(v)}
 			}
 			if v.Level != 0 || v.Rel < 0 {
 				return v
