@@ -136,6 +136,9 @@ func (q *query) single(set catalog.ChunkSet, cmd *docstore.Command) (docstore.Re
 		if pgerror.CodeOf(err) != StaleMap {
 			return docstore.Result{}, err
 		}
+		if q.inTxn && q.sess.HasWritten() { // it may hold what the mover waits for
+			return docstore.Result{}, errUnsettled()
+		}
 		if !q.settle(begun, list.Version) {
 			return docstore.Result{}, errUnsettled()
 		}

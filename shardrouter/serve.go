@@ -135,7 +135,16 @@ func (s *side) read(ctx context.Context) (docstore.Result, error) {
 // and looks again at the newest state.
 func (s *side) lock(ctx context.Context, mode engine.RelLock) error {
 	tx := s.st.Txn
-	if err := tx.LockRelation(ctx, catalog.OwnedOID, mode, engine.WaitBlock); err != nil {
+	wait := ctx
+	if mode == engine.AccessExclusive { // writers queue behind it: a long transaction must not stop them all
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, ownLockWait)
+		defer cancel()
+	}
+	if err := tx.LockRelation(wait, catalog.OwnedOID, mode, engine.WaitBlock); err != nil {
+		if ctx.Err() == nil && wait.Err() != nil {
+			return pgerror.New(pgerror.LockNotAvailable, "transactions that write on the shard did not end within %v", ownLockWait)
+		}
 		return err
 	}
 	if tx.Options().Isolation == engine.ReadCommitted {
@@ -147,13 +156,23 @@ func (s *side) lock(ctx context.Context, mode engine.RelLock) error {
 // write executes a command that writes: with the lock held, what the shard owns
 // cannot change before the transaction ends.
 func (s *side) write(ctx context.Context) (docstore.Result, error) {
+	if err := s.check(s.eng.Catalog(catalog.PostgresDB)); err != nil {
+		return docstore.Result{}, err
+	}
+	save := s.st.Txn.Savepoint()
 	if err := s.lock(ctx, engine.RowExclusive); err != nil {
 		return docstore.Result{}, err
 	}
 	newest := s.eng.Catalog(catalog.PostgresDB)
 	if err := s.check(newest); err != nil {
+		// Whoever tries again must not hold the lock while it waits for the owner to change.
+		if e := s.st.Txn.RollbackTo(save); e != nil {
+			err = e
+		}
+		s.st.Txn.Release(save)
 		return docstore.Result{}, err
 	}
+	s.st.Txn.Release(save)
 	if cat := s.st.Txn.Catalog(); cat.Owned() != newest.Owned() {
 		if err := s.check(cat); err != nil { // an older snapshot may lack documents that have moved here
 			return docstore.Result{}, pgerror.New(pgerror.TRSerializationFailure, "could not serialize access because chunks have moved")
@@ -404,6 +423,9 @@ func (s *side) transfer(ctx context.Context) (docstore.Result, error) {
 	}
 	return res, nil
 }
+
+// ownLockWait is how long a change of what a shard owns waits for writers.
+const ownLockWait = 2 * time.Second
 
 // requestTimeout is the default of ostraka.request_timeout.
 const requestTimeout = 30 * time.Second

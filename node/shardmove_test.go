@@ -1,0 +1,161 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Chunks move while a client writes, and the mover is stopped once at every one of
+// its steps: in the end every document is there exactly once, as it was last written.
+func TestChunkMovesUnderLoad(t *testing.T) {
+	d := freshDemo(t, 1)
+	n := d.Nodes[0]
+	c := dial(t, n)
+	c.do("SELECT shard_create('one'); ")
+	c.do("SELECT shard_create('two')")
+	c.do("SELECT doc.create_collection('c', shard_key => 'k')")
+	c.do("SELECT doc.create_index('c', '{\"v\": 1}')")
+	c.do(`SELECT doc.insert_many('c', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'k', i, 'v', 0)) FROM generate_series(1, 300) i))`)
+
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	n.mover.Halt = func(step string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[step] {
+			return nil
+		}
+		seen[step] = true
+		return errors.New("stopped before: " + step)
+	}
+	stop := make(chan struct{})
+	model := map[int]int{}
+	for i := 1; i <= 300; i++ {
+		model[i] = 0
+	}
+	var wg sync.WaitGroup
+	w := dial(t, n)
+	wg.Add(1)
+	writes := 0
+	go func() {
+		defer wg.Done()
+		r := rand.New(rand.NewPCG(1, 2))
+		ctx := context.Background()
+		for v := 1; ; v++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			id := 1 + r.IntN(400)
+			var sql string
+			_, have := model[id]
+			switch {
+			case !have:
+				sql = fmt.Sprintf(`SELECT doc.insert('c', '{"_id": %d, "k": %d, "v": %d}')`, id, id, v)
+			case r.IntN(4) == 0:
+				sql = fmt.Sprintf(`SELECT doc.delete('c', '{"k": %d}')`, id)
+			default:
+				sql = fmt.Sprintf(`SELECT doc.update('c', '{"_id": %d, "k": %d}', '{"$set": {"v": %d}}')`, id, id, v)
+			}
+			if _, err := w.Exec(ctx, sql); err != nil {
+				t.Errorf("%s: %v", sql, err)
+				return
+			}
+			writes++
+			if strings.Contains(sql, "doc.delete") {
+				delete(model, id)
+			} else {
+				model[id] = v
+			}
+		}
+	}()
+	for _, sql := range []string{"SELECT chunk_rebalance()", "SELECT chunk_move(array(SELECT chunk FROM ostraka.chunk_map WHERE shard = 'one' LIMIT 40), 'two')",
+		"SELECT chunk_move(array(SELECT generate_series(0, 100)), 'home')", "SELECT chunk_rebalance()"} {
+		c.do(sql)
+	}
+	close(stop)
+	wg.Wait()
+	for _, step := range []string{"copy", "page", "catch up", "switch", "give", "take", "publish", "clean", "erase", "finish", "leftovers"} {
+		if !seen[step] {
+			t.Errorf("the mover was never stopped before %q", step)
+		}
+	}
+	if writes < 20 {
+		t.Errorf("only %d writes", writes)
+	}
+	c.want("SELECT doc.count('c')", fmt.Sprint(len(model)))
+	got := c.rows(`SELECT string_agg((d->>'_id') || '=' || (d->>'v'), ',' ORDER BY (d->>'_id')::int) FROM doc.find('c') d`)
+	var want []string
+	for i := 1; i <= 400; i++ {
+		if v, ok := model[i]; ok {
+			want = append(want, fmt.Sprintf("%d=%d", i, v))
+		}
+	}
+	if got != strings.Join(want, ",") {
+		t.Errorf("documents differ:\n got %s\nwant %s", got, strings.Join(want, ","))
+	}
+	c.want("SELECT count(*) FROM ostraka.chunk_moves", "0")
+	c.want("SELECT shard, count(*) FROM ostraka.chunk_map GROUP BY 1 ORDER BY 1", "one|128 two|128")
+	// No copies are left where the chunks are not.
+	total := 0
+	for _, h := range n.hostedShards() {
+		v, err := h.shard.View(bounded(t), postgresDB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += countDocs(t, v)
+		v.Close()
+	}
+	if total != len(model) {
+		t.Errorf("%d copies of %d documents", total, len(model))
+	}
+}
+
+// A shard that is gone makes merges fail by name; requests for other shards go on.
+func TestShardFailure(t *testing.T) {
+	d := freshDemo(t, 3)
+	c := dial(t, d.Nodes[0])
+	c.do("SELECT shard_create('one', array['1', '2'])")
+	c.do("SELECT shard_create('two', array['3'])")
+	c.do("SELECT doc.create_collection('c', shard_key => 'k')")
+	c.do("SELECT chunk_rebalance()")
+	c.do(`SELECT doc.insert_many('c', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'k', i)) FROM generate_series(1, 60) i))`)
+	c.want("SELECT doc.count('c')", "60")
+	alive, dead := "", ""
+	for i := 1; i <= 60 && (alive == "" || dead == ""); i++ {
+		if strings.Contains(c.rows(fmt.Sprintf(`SELECT * FROM doc.explain('c', '{"k": %d}')`, i)), "Shards: one") {
+			alive = fmt.Sprint(i)
+		} else {
+			dead = fmt.Sprint(i)
+		}
+	}
+	if err := d.Nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.Nodes = d.Nodes[:2]
+	c.do("SET ostraka.request_timeout = 1000")
+	begun := time.Now()
+	for range 4 {
+		e := c.fails("SELECT doc.count('c')", "08006")
+		if e != nil && !strings.Contains(e.Message, `"two"`) {
+			t.Errorf("the error does not name the shard: %s", e.Message)
+		}
+	}
+	if took := time.Since(begun); took > 40*time.Second {
+		t.Errorf("four errors took %v", took)
+	}
+	for _, sql := range []string{"SELECT * FROM doc.find('c')", "SELECT doc.find_one('c', '{\"x\": 1}')", "SELECT * FROM doc.aggregate('c', '[{\"$count\": \"n\"}]')",
+		"SELECT doc.create_index('c', '{\"v\": 1}')"} {
+		c.fails(sql, "08006")
+	}
+	c.fails(fmt.Sprintf(`SELECT doc.count('c', '{"k": %s}')`, dead), "08006")
+	c.want(fmt.Sprintf(`SELECT doc.count('c', '{"k": %s}')`, alive), "1")
+	c.do(fmt.Sprintf(`SELECT doc.update('c', '{"k": %s}', '{"$set": {"v": 1}}')`, alive))
+}
