@@ -37,7 +37,15 @@ func (u utility) Run(ctx context.Context, s *session.Session, stmt *planner.Stat
 	if err != nil {
 		return nil, err
 	}
+	if ddl.ActsOnCommit(stmt.AST) {
+		s.NoteOnCommit()
+	}
 	return &session.Result{Tag: tag}, nil
+}
+
+// BeforeCommit does what temporary tables do at COMMIT.
+func (u utility) BeforeCommit(ctx context.Context, s *session.Session) error {
+	return ddl.OnCommit(ctx, ddlSession{s: s, rt: u.rt}, s.TempSchema())
 }
 
 // ddlSession is ddl.Session over a session.

@@ -31,11 +31,13 @@ type Relation struct {
 	Schema      OID
 	Kind        RelKind
 	Persistence byte // p permanent, t temporary, u unlogged
-	Owner       OID
-	ACL         []ACLItem
-	RowType     OID // pg_type row of its row type
-	Comment     string
-	Options     []string // reloptions, "name=value"
+	// OnCommit is what a temporary table does at COMMIT: 0 keeps its rows, 'd' is dropped, 'r' loses its rows.
+	OnCommit byte `json:",omitempty"`
+	Owner    OID
+	ACL      []ACLItem
+	RowType  OID // pg_type row of its row type
+	Comment  string
+	Options  []string // reloptions, "name=value"
 
 	Columns     []*Column // by attribute number - 1; dropped ones stay, marked
 	Checks      []*Check

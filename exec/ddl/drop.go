@@ -127,6 +127,7 @@ func article(word string) string {
 type dropper struct {
 	*run
 	cascade bool
+	quiet   bool // no NOTICE of what CASCADE takes
 	gone    map[sqltypes.OID]bool
 	// also collects what CASCADE drops besides ("view v", "constraint c on table t").
 	also []string
@@ -204,6 +205,7 @@ func (d *dropper) dropAll(rels []*catalog.Relation) error {
 
 func (d *dropper) noticeCascade() {
 	switch {
+	case d.quiet:
 	case len(d.also) == 1:
 		d.notice("drop cascades to %s", d.also[0])
 	case len(d.also) > 1:

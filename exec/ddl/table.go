@@ -44,10 +44,13 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 	case n.OfTypename != nil:
 		return pgerror.NotSupported("CREATE TABLE OF type")
 	}
-	temp := n.Relation.Relpersistence == "t"
+	temp := n.Relation.Relpersistence == "t" || n.Relation.Schemaname == "pg_temp"
 	schema, err := r.creationSchema(n.Relation.Schemaname, temp)
 	if err != nil {
 		return err
+	}
+	if !temp && hasOnCommit(n.Oncommit) {
+		return pgerror.New(pgerror.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
 	}
 	name := truncateIdent(n.Relation.Relname)
 	if err := r.mustBeFree(schema, name); err != nil {
@@ -57,19 +60,11 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 		}
 		return err
 	}
-	if n.Oncommit != pg.OnCommitAction_ONCOMMIT_NOOP && n.Oncommit != pg.OnCommitAction_ON_COMMIT_ACTION_UNDEFINED {
-		if !temp {
-			return pgerror.New(pgerror.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
-		}
-		if n.Oncommit != pg.OnCommitAction_ONCOMMIT_PRESERVE_ROWS {
-			return pgerror.NotSupported("ON COMMIT DROP and DELETE ROWS")
-		}
-	}
 	b := &builder{run: r, schema: schema, rel: &catalog.Relation{
 		Name: name, Schema: schema.OID, Kind: catalog.KindTable, Persistence: 'p', Owner: r.role(), ACL: r.newACL('r', schema.OID),
 	}}
 	if temp || schema.OID == r.s.PlanContext().TempSchema && schema.OID != 0 {
-		b.rel.Persistence = 't'
+		b.rel.Persistence, b.rel.OnCommit = 't', onCommitAction(n.Oncommit)
 	} else if n.Relation.Relpersistence == "u" {
 		b.rel.Persistence = 'u'
 	}

@@ -125,6 +125,9 @@ type Result struct {
 // been started, with a fresh statement; atomicity is the caller's.
 type Utility interface {
 	Run(ctx context.Context, s *Session, stmt *planner.Statement) (*Result, error)
+	// BeforeCommit does what temporary tables do at COMMIT (ON COMMIT DROP, DELETE
+	// ROWS), in the transaction. It is called in sessions that have said NoteOnCommit.
+	BeforeCommit(ctx context.Context, s *Session) error
 }
 
 // Explainer prints plans.

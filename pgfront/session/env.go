@@ -191,6 +191,25 @@ func (s *Session) TempSchema() sqltypes.OID { return s.tempOID }
 func (s *Session) SetTempSchema(oid sqltypes.OID) {
 	s.tempOID = oid
 	s.path.valid = false
+	if oid == 0 {
+		s.onCommit = false
+	}
+}
+
+// NoteOnCommit tells the session that its temporary schema has, or will have, a
+// table with ON COMMIT DROP or DELETE ROWS.
+func (s *Session) NoteOnCommit() { s.onCommit = true }
+
+// beforeCommit runs the ON COMMIT actions of the session's temporary tables.
+func (s *Session) beforeCommit() error {
+	if !s.onCommit || s.tempOID == 0 || s.deps.Utility == nil {
+		return nil
+	}
+	if err := s.tx.txn.StartStatement(s.env.Ctx); err != nil {
+		return err
+	}
+	s.path.valid = false
+	return s.deps.Utility.BeforeCommit(s.env.Ctx, s)
 }
 
 // SizeView is a state to measure relations in, with the function that releases it.

@@ -81,6 +81,7 @@ type Session struct {
 
 	notify   notifier
 	tempOID  sqltypes.OID
+	onCommit bool // a temporary table has an ON COMMIT action; see NoteOnCommit
 	advisory bool // session advisory locks may be held
 
 	// Shared with other goroutines.

@@ -226,6 +226,9 @@ func (s *Session) commitTransaction() error {
 		}
 		if err == nil {
 			s.closePortals(func(p *portal) bool { return !p.held })
+			err = s.beforeCommit()
+		}
+		if err == nil {
 			before := t.txn.Catalog()
 			s.nameTransaction()
 			pos, cerr := t.txn.Commit(s.env.Ctx)
