@@ -119,13 +119,30 @@ type functionScanOp struct {
 	ord        int64
 	row        []sqltypes.Datum
 	out        *batch
+	room       int // rows that out's vectors have room for
 	sel        []uint16
 	done       bool
 }
 
+// firstRoom: most functions in FROM return few rows.
+const firstRoom = 16
+
+// widen gives the vectors room for n rows.
+func (o *functionScanOp) widen(n int) {
+	o.room = min(n, expr.BatchSize)
+	for _, c := range o.out.Cols {
+		c.Ensure(o.room)
+	}
+}
+
 func (x *Execution) buildFunctionScan(p *planner.FunctionScan) (built, error) {
 	kinds := x.outKinds(p)
-	o := &functionScanOp{x: x, counts: p.ColCounts, ordinality: p.Ordinality, row: make([]sqltypes.Datum, len(kinds)), out: ownBatch(kinds, nil, 0)}
+	o := &functionScanOp{x: x, counts: p.ColCounts, ordinality: p.Ordinality, row: make([]sqltypes.Datum, len(kinds)), out: &batch{}, room: firstRoom}
+	for _, k := range kinds {
+		v := &expr.Vec{}
+		v.Reset(k)
+		o.out.Cols = append(o.out.Cols, v)
+	}
 	for i, c := range p.Calls {
 		s, err := x.newSetCall(c, p.ColCounts[i])
 		if err != nil {
@@ -159,7 +176,11 @@ func (o *functionScanOp) next() (*batch, error) {
 			return nil, err
 		}
 		o.out.reset()
+		o.widen(o.room)
 		for !o.out.Full() {
+			if o.out.N >= o.room {
+				o.widen(4 * o.room)
+			}
 			any := false
 			at := 0
 			for i, c := range o.calls {
