@@ -22,6 +22,7 @@ type scanOp struct {
 	sample *sampler
 	refs   bool
 	series *seriesConds
+	told   bool
 	detail map[string]int64 // what the scanner says of itself (EXPLAIN ANALYZE)
 
 	sc   engine.Scanner
@@ -141,7 +142,23 @@ func (o *scanOp) open() error {
 	} else {
 		o.sc, err = o.x.view.Scan(o.x.ctx, o.spec)
 	}
+	if err == nil && o.p.Rel.TimeSeries {
+		o.tell()
+	}
 	return err
+}
+
+// tell passes on what the store of a time-series table has to say of its answer,
+// once per scan of the statement.
+func (o *scanOp) tell() {
+	n, ok := o.sc.(interface{ Notice() string })
+	if !ok || o.told || o.x.env.Session == nil {
+		return
+	}
+	o.told = true
+	if text := n.Notice(); text != "" {
+		o.x.env.Session.Notice("NOTICE", "00000", text)
+	}
 }
 
 // get reads the one row of a complete unique key into a batch that next returns.

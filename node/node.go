@@ -140,7 +140,8 @@ func (n *Node) openStorage() (err error) {
 	if err != nil {
 		return fmt.Errorf("time series: %w", err)
 	}
-	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log})
+	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log, Node: n.cfg.NodeID,
+		Elsewhere: func() bool { return n.group != nil && len(n.group.Metrics().Members) > 1 }})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"strings"
 	"sync"
 	"testing"
 )
@@ -17,7 +18,11 @@ func TestTimeSeriesLocal(t *testing.T) {
 	f.do("INSERT INTO plain VALUES (0)") // brings the catalogue
 	f.do("INSERT INTO ts VALUES ('2026-01-01 00:00:00+00', 'a', 1.5, 1), ('2026-01-01 00:00:10+00', 'a', 2.5, 2)")
 	f.want("SELECT count(*) FROM ts", "2")
+	l.notices = nil
 	l.want("SELECT count(*) FROM ts", "0")
+	if len(l.notices) != 1 || !strings.Contains(l.notices[0].Message, "has no rows on node") {
+		t.Errorf("an empty answer without a notice: %v", l.notices)
+	}
 	f.want("SELECT rows FROM ostraka.timeseries WHERE table_name = 'ts'", "2")
 	l.want("SELECT count(*) FROM ostraka.timeseries WHERE table_name = 'ts'", "0")
 	f.do("BEGIN")

@@ -19,11 +19,10 @@ type DB struct {
 	log    *slog.Logger
 	locks  *tableLocks
 	maxTxn int64
+	opt    Options
 
 	mu   sync.Mutex
 	rels map[*catalog.Relation]*Relation // descriptors are immutable; guarded by mu
-	// aggregates by the source's OID and storage; see Aggregates.
-	gate sync.Map // storage id → *gate
 }
 
 // Options of a DB.
@@ -31,6 +30,10 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxTransaction bounds what one transaction writes, in bytes of the log; 256 MiB.
 	MaxTransaction int64
+	// Elsewhere reports that other nodes may have rows, too; nil: there are none.
+	Elsewhere func() bool
+	// Node is the name of this node, for messages.
+	Node string
 }
 
 // New joins a store to an engine.
@@ -41,7 +44,7 @@ func New(inner engine.Engine, st *store.Store, opt Options) *DB {
 	if opt.MaxTransaction <= 0 {
 		opt.MaxTransaction = 256 << 20
 	}
-	return &DB{inner: inner, st: st, log: opt.Logger, locks: newTableLocks(), maxTxn: opt.MaxTransaction, rels: map[*catalog.Relation]*Relation{}}
+	return &DB{inner: inner, st: st, log: opt.Logger, locks: newTableLocks(), maxTxn: opt.MaxTransaction, opt: opt, rels: map[*catalog.Relation]*Relation{}}
 }
 
 // Store is the store of the rows.

@@ -2,6 +2,7 @@ package tsdb
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"ostraka/engine"
@@ -52,6 +53,9 @@ type scanner struct {
 	mine []ownEntry        // those to be handed out, at the end
 	n    int
 	rows int64
+	// absent: this node has never had rows of the table, others may have some.
+	absent bool
+	node   string
 }
 
 // scan implements View.Scan for a time-series relation.
@@ -69,6 +73,8 @@ func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner
 		s.out = append(s.out, expr.NewVec(k))
 	}
 	if table == nil {
+		s.absent = r.db.opt.Elsewhere != nil && r.db.opt.Elsewhere()
+		s.node = r.db.opt.Node
 		return s, nil
 	}
 	rng := rel.timeRange(spec.Conds)
@@ -299,6 +305,14 @@ func (s *scanner) Close() {
 	if s.sc != nil {
 		s.sc.Close()
 	}
+}
+
+// Notice says that an empty answer is that of this node only.
+func (s *scanner) Notice() string {
+	if !s.absent {
+		return ""
+	}
+	return fmt.Sprintf("time-series table %q has no rows on node %s; rows are on the nodes they were written to (ostraka.timeseries)", s.rel.Rel.Name, s.node)
 }
 
 // Detail is what EXPLAIN ANALYZE shows of the scan.

@@ -389,7 +389,7 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 	}
 	keys = append(keys, ix.Include...)
 	emit(oid(ix.OID), oid(r.OID), num(n), num(len(ix.Keys)), yes(ix.Unique), yes(ix.NullsNotDistinct), yes(ix.Primary),
-		yes(false), yes(!ix.Deferrable), yes(false), yes(ix.Ready), yes(false), yes(true), yes(true), yes(false), sqltypes.Int2Vector(keys),
+		yes(false), yes(!ix.Deferrable), yes(false), yes(ix.Ready || r.TimeSeries), yes(false), yes(true), yes(true), yes(false), sqltypes.Int2Vector(keys),
 		sqltypes.OIDVector(colls), sqltypes.OIDVector(classes), sqltypes.Int2Vector(opts), exprs, nodeText('p', ix.OID, ix.Predicate))
 }
 

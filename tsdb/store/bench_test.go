@@ -119,6 +119,19 @@ func BenchmarkStore(b *testing.B) {
 		}
 		b.ReportMetric(float64(n)/(cpu()-from).Seconds()/1e6, "Mrows/cpu-s")
 	})
+	b.Run("bucket", func(b *testing.B) { // 5 minutes: count, sum, min, max, first, last
+		from, n := cpu(), int64(0)
+		for b.Loop() {
+			snap := st.Snapshot()
+			sc := snap.Scan(ctx, tab, nil, All, nil)
+			if err := sc.Buckets(6, 300_000_000, 0, func(x *Bucket) error { n += x.Count; return nil }); err != nil {
+				b.Fatal(err)
+			}
+			sc.Close()
+			snap.Close()
+		}
+		b.ReportMetric(float64(n)/(cpu()-from).Seconds()/1e6, "Mrows/cpu-s")
+	})
 	b.Run("hour", func(b *testing.B) {
 		from, n := cpu(), 0
 		all := tab.Select(nil)

@@ -333,7 +333,7 @@ func (sc *Scan) chunks(at cell) bool {
 				sc.Stats.Chunks++
 				from := len(sc.raw)
 				if from+len(v) > cap(sc.raw) { // earlier items keep the old array
-					sc.raw = make([]byte, 0, max(64<<10, 2*cap(sc.raw), len(v)))
+					sc.raw = make([]byte, 0, max(3*len(v), 2*cap(sc.raw)))
 					from = 0
 				}
 				sc.raw = append(sc.raw, v...)
