@@ -24,6 +24,7 @@ func TestShardedCommands(t *testing.T) {
 	d := shardedDemo(t, 3)
 	c := dial(t, d.Nodes[1])
 	c.want("SELECT shard, count(*) FROM ostraka.chunk_map GROUP BY 1 ORDER BY 1", "one|86 three|85 two|85")
+	c.want("SELECT * FROM ostraka.collections", "c|region|{one,two,three}|1")
 	c.do(`SELECT doc.insert_many('c', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'region', 'r' || i % 20, 'n', i)) FROM generate_series(1, 200) i))`)
 	c.want("SELECT doc.count('c')", "200")
 	c.want(`SELECT doc.count('c', '{"region": "r3"}')`, "10")

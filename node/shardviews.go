@@ -5,8 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"ostraka/docstore"
 	"ostraka/engine/catalog"
 	"ostraka/exec/syscat"
+	"ostraka/shardrouter"
 	"ostraka/sqltypes"
 )
 
@@ -42,6 +44,29 @@ func (n *Node) registerShards(s *syscat.Set) {
 			list := n.shards()
 			for c, id := range list.Map {
 				emit(sqltypes.Int(int64(c)), sqltypes.Int(int64(id)), sqltypes.Text(list.Name(id)), sqltypes.Int(int64(list.Version)))
+			}
+			return nil
+		})
+	view(13992, "collections", columns("name", sqltypes.OIDText, "shard_key", sqltypes.OIDText, "shards", sqltypes.OIDTextArray, "indexes", sqltypes.OIDInt4),
+		func(q *syscat.Query, emit syscat.Emit) error {
+			all, err := docstore.Collections(q.Cat)
+			if err != nil {
+				return err
+			}
+			list := n.shards()
+			for _, c := range all {
+				if shardrouter.Reserved(c.Name()) {
+					continue
+				}
+				key, sharded := c.Option("shard_key")
+				names := []string{catalog.HomeShard}
+				if sharded {
+					names = nil
+					for _, id := range list.Owners() {
+						names = append(names, list.Name(id))
+					}
+				}
+				emit(sqltypes.Text(c.Name()), textOrNull(key), sqltypes.TextArray(names), sqltypes.Int(int64(len(c.Indexes)+1)))
 			}
 			return nil
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ostraka/docstore"
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes/pgerror"
 )
@@ -51,7 +52,11 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 		return docstore.Result{}, err
 	}
 	if !q.inTransaction() {
-		return b.Run(ctx, req)
+		res, err := b.Run(ctx, req)
+		if errors.Is(err, engine.ErrNotLeader) && pgerror.CodeOf(err) == pgerror.ReadOnlySqlTransaction {
+			err = errStale(req.Version) // nothing has run: look for the leader again
+		}
+		return res, err
 	}
 	if q.sess.HasWritten() {
 		return docstore.Result{}, errSecondShard(q.cmd)
