@@ -53,12 +53,17 @@ type Config struct {
 	Heartbeat time.Duration // Raft heartbeat time-out; the same on all nodes
 	// MaxTransaction is the largest transaction, bytes of effects.
 	MaxTransaction int64
+	// DiskReserve is how much of the data directory's file system must be free for
+	// the node to accept writes, bytes, but at most a twentieth of it; 0: no check.
+	DiskReserve int64
 	// ShutdownTimeout is how long open sessions may take to end their statement.
 	ShutdownTimeout time.Duration
 	// FaultInjection opens the control call that injects network faults; for tests.
 	FaultInjection bool
 	// faults is a matrix shared by nodes of one process (tests).
 	faults *transport.Faults
+	// disk measures the file system of the data directory (tests); nil: the system does.
+	disk func() (storage.DiskUsage, error)
 
 	// FS is the file system of the databases, Now the wall clock of sessions and of
 	// what nodes sign for each other; nil: the machine's. No options, for simulations.
@@ -81,7 +86,7 @@ func DefaultConfig() Config {
 		NodeID: "1", RaftAddr: "127.0.0.1:5434", Superuser: "postgres",
 		LogLevel: "info", LogFormat: "text",
 		MaxConnections: 1000, CacheBytes: 1 << 30, WorkMem: 64 << 20,
-		Heartbeat: 500 * time.Millisecond, MaxTransaction: 4 << 30, ShutdownTimeout: 10 * time.Second,
+		Heartbeat: 500 * time.Millisecond, MaxTransaction: 4 << 30, DiskReserve: 64 << 20, ShutdownTimeout: 10 * time.Second,
 	}
 }
 
@@ -92,37 +97,40 @@ type Option struct {
 	Help string
 	// Value points into the Config: *string, *[]string, *bool, *int, *int64, *time.Duration.
 	Value any
+	// Hidden options are for tests; help does not show them.
+	Hidden bool
 }
 
 // Options lists every option of c in the order of documentation.
 func (c *Config) Options() []Option {
 	return []Option{
-		{"data-dir", "directory of all data; created when absent", &c.DataDir},
-		{"listen", "address of the PostgreSQL protocol", &c.Listen},
-		{"http", "address of /health, /ready and /metrics; empty turns it off", &c.HTTP},
-		{"node-id", "this node's number in the cluster", &c.NodeID},
-		{"raft-addr", "address of the port that nodes replicate over", &c.RaftAddr},
-		{"raft-advertise", "replication address that other nodes use for this one (default: --raft-addr)", &c.RaftAdvertise},
-		{"peer-addr", "PostgreSQL address that other nodes use for this one (default: --listen)", &c.PeerAddr},
-		{"join", "replication addresses (--raft-addr) of members of the cluster to join", &c.Join},
-		{"no-init", "leave a node without data inert until raft_init() or until it is added", &c.NoInit},
-		{"secret-file", "file with the cluster's join secret (default: cluster.secret in the data directory)", &c.SecretFile},
-		{"superuser", "name of the superuser that a new data directory gets", &c.Superuser},
-		{"superuser-password-file", "file with the password of that superuser", &c.SuperuserPasswordFile},
-		{"insecure", "allow connections without password on addresses other than loopback", &c.Insecure},
-		{"tls-cert", "file with the server's certificate chain (PEM)", &c.TLSCert},
-		{"tls-key", "file with its private key (PEM)", &c.TLSKey},
-		{"tls-client-ca", "file with the CA of client certificates (PEM)", &c.TLSClientCA},
-		{"log-level", "debug, info, warn or error", &c.LogLevel},
-		{"log-format", "text or json", &c.LogFormat},
-		{"max-connections", "client connections at most", &c.MaxConnections},
-		{"cache-bytes", "block cache of the storage, bytes", &c.CacheBytes},
-		{"work-mem", "default of work_mem, bytes per query", &c.WorkMem},
-		{"temp-dir", "directory of spill files (default: tmp in the data directory)", &c.TempDir},
-		{"heartbeat", "replication heartbeat time-out, the same on all nodes", &c.Heartbeat},
-		{"max-transaction", "largest transaction, bytes", &c.MaxTransaction},
-		{"shutdown-timeout", "how long running statements may go on at shutdown", &c.ShutdownTimeout},
-		{"fault-injection", "let superusers inject network faults between nodes (tests only)", &c.FaultInjection},
+		{Name: "data-dir", Help: "directory of all data; created when absent", Value: &c.DataDir},
+		{Name: "listen", Help: "address of the PostgreSQL protocol", Value: &c.Listen},
+		{Name: "http", Help: "address of /health, /ready and /metrics; empty turns it off", Value: &c.HTTP},
+		{Name: "node-id", Help: "this node's number in the cluster", Value: &c.NodeID},
+		{Name: "raft-addr", Help: "address of the port that nodes replicate over", Value: &c.RaftAddr},
+		{Name: "raft-advertise", Help: "replication address that other nodes use for this one (default: --raft-addr)", Value: &c.RaftAdvertise},
+		{Name: "peer-addr", Help: "PostgreSQL address that other nodes use for this one (default: --listen)", Value: &c.PeerAddr},
+		{Name: "join", Help: "replication addresses (--raft-addr) of members of the cluster to join", Value: &c.Join},
+		{Name: "no-init", Help: "leave a node without data inert until raft_init() or until it is added", Value: &c.NoInit},
+		{Name: "secret-file", Help: "file with the cluster's join secret (default: cluster.secret in the data directory)", Value: &c.SecretFile},
+		{Name: "superuser", Help: "name of the superuser that a new data directory gets", Value: &c.Superuser},
+		{Name: "superuser-password-file", Help: "file with the password of that superuser", Value: &c.SuperuserPasswordFile},
+		{Name: "insecure", Help: "allow connections without password on addresses other than loopback", Value: &c.Insecure},
+		{Name: "tls-cert", Help: "file with the server's certificate chain (PEM)", Value: &c.TLSCert},
+		{Name: "tls-key", Help: "file with its private key (PEM)", Value: &c.TLSKey},
+		{Name: "tls-client-ca", Help: "file with the CA of client certificates (PEM)", Value: &c.TLSClientCA},
+		{Name: "log-level", Help: "debug, info, warn or error", Value: &c.LogLevel},
+		{Name: "log-format", Help: "text or json", Value: &c.LogFormat},
+		{Name: "max-connections", Help: "client connections at most", Value: &c.MaxConnections},
+		{Name: "cache-bytes", Help: "block cache of the storage, bytes", Value: &c.CacheBytes},
+		{Name: "work-mem", Help: "default of work_mem, bytes per query", Value: &c.WorkMem},
+		{Name: "temp-dir", Help: "directory of spill files (default: tmp in the data directory)", Value: &c.TempDir},
+		{Name: "heartbeat", Help: "replication heartbeat time-out, the same on all nodes", Value: &c.Heartbeat},
+		{Name: "max-transaction", Help: "largest transaction, bytes", Value: &c.MaxTransaction},
+		{Name: "disk-reserve", Help: "free space below which a node refuses writes, bytes (0: no check)", Value: &c.DiskReserve},
+		{Name: "shutdown-timeout", Help: "how long running statements may go on at shutdown", Value: &c.ShutdownTimeout},
+		{Name: "fault-injection", Help: "let superusers inject network faults between nodes (tests only)", Value: &c.FaultInjection, Hidden: true},
 	}
 }
 
@@ -166,6 +174,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Heartbeat < 20*time.Millisecond {
 		bad("heartbeat: %v is below 20ms", c.Heartbeat)
+	}
+	if c.DiskReserve < 0 {
+		bad("disk-reserve: %d is negative", c.DiskReserve)
 	}
 	if c.NoInit && len(c.Join) > 0 {
 		bad("no-init and join: give only one of them")

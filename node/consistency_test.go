@@ -21,19 +21,25 @@ type disturbed struct {
 }
 
 // faultyCluster starts nodes; its timers are those of the shared cluster.
-func faultyCluster(t *testing.T, nodes int) disturbed {
+func faultyCluster(t *testing.T, nodes int, change ...func(*Config)) disturbed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts several nodes; runs without -short")
 	}
+	t.Parallel() // such a test waits for time-outs more than it works
 	dir, err := os.MkdirTemp("", "ostraka-faults-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	net := transport.NewFaults(1)
+	all := func(c *Config) {
+		for _, f := range change {
+			f(c)
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	d, err := StartDemo(ctx, DemoConfig{Nodes: nodes, Dir: dir, Heartbeat: 200 * time.Millisecond, LogLevel: "error", faults: net})
+	d, err := StartDemo(ctx, DemoConfig{Nodes: nodes, Dir: dir, Heartbeat: testHeartbeat(), LogLevel: "error", faults: net, change: all})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +109,11 @@ func TestReadConsistency(t *testing.T) {
 		cl.do("SET ostraka.read_consistency = " + level)
 		cl.want("SHOW ostraka.read_consistency", level)
 	}
-	fresh.do("SET ostraka.max_staleness = '300ms'")
+	fresh.do("SET ostraka.max_staleness = '150ms'")
 	// Appended entries reach the follower late; its own questions to the leader pass.
-	c.net.Set(transport.Edge{From: old.ID(), To: lag.ID(), Rule: transport.Rule{Delay: 600 * time.Millisecond}})
+	c.net.Set(transport.Edge{From: old.ID(), To: lag.ID(), Rule: transport.Rule{Delay: 350 * time.Millisecond}})
 	hits := c.net.Hits()
-	for i := 2; i < 6; i++ {
+	for i := 2; i < 4; i++ {
 		writer.do(fmt.Sprintf("UPDATE rc SET v = %d", i))
 		begin := time.Now()
 		strong.want("SELECT v FROM rc", fmt.Sprint(i))
@@ -120,7 +126,7 @@ func TestReadConsistency(t *testing.T) {
 			writer.do("UPDATE rc SET v = 2")
 		}
 		strong.do("COMMIT")
-		if d := 310*time.Millisecond - time.Since(begin); d > 0 {
+		if d := 160*time.Millisecond - time.Since(begin); d > 0 {
 			<-time.After(d)
 		}
 		fresh.want("SELECT v FROM rc", fmt.Sprint(i))
@@ -134,13 +140,13 @@ func TestReadConsistency(t *testing.T) {
 	c.transfer(old)
 	stale := dial(t, old)
 	stale.do("SET ostraka.read_consistency = bounded")
-	stale.want("SELECT v FROM rc", "5")
+	stale.want("SELECT v FROM rc", "3")
 	stale.do("SET ostraka.read_consistency = local")
 	c.cut(old)
 	leader := c.leaderAmong(c.others(old))
 	now := dial(t, leader)
 	now.do("UPDATE rc SET v = 100")
-	stale.want("SELECT v FROM rc", "5")
+	stale.want("SELECT v FROM rc", "3")
 	stale.do("SET ostraka.read_consistency = linearizable")
 	if pe := stale.fails("SELECT v FROM rc", "57P03"); !strings.Contains(pe.Message, "current") {
 		t.Errorf("message %q", pe.Message)
@@ -151,9 +157,9 @@ func TestReadConsistency(t *testing.T) {
 	stale.do("ROLLBACK; SET ostraka.read_consistency = bounded; SET ostraka.max_staleness = 100")
 	stale.fails("SELECT v FROM rc", "57P03")
 	stale.do("SET ostraka.max_staleness = '1h'") // the age of its last proof
-	stale.want("SELECT v FROM rc", "5")
+	stale.want("SELECT v FROM rc", "3")
 	stale.do("SET ostraka.read_consistency = local")
-	stale.want("SELECT v FROM rc", "5")
+	stale.want("SELECT v FROM rc", "3")
 	now.do("SET ostraka.read_consistency = linearizable")
 	now.want("SELECT v FROM rc", "100")
 	c.net.Heal()
@@ -170,7 +176,7 @@ func TestPosition(t *testing.T) {
 	writer.do("CREATE TABLE pos (v int)")
 	c.everywhere("SELECT count(*) FROM pos", "0")
 	reader := dial(t, lag)
-	c.net.Set(transport.Edge{From: l.ID(), To: lag.ID(), Rule: transport.Rule{Delay: 700 * time.Millisecond}})
+	c.net.Set(transport.Edge{From: l.ID(), To: lag.ID(), Rule: transport.Rule{Delay: 300 * time.Millisecond}})
 	for i := 1; i < 4; i++ {
 		writer.do("INSERT INTO pos VALUES (1)")
 		at := writer.rows("SHOW ostraka.position")

@@ -22,6 +22,8 @@ type DemoConfig struct {
 	LogLevel  string // "" warn
 	// faults is the matrix of the network between the nodes (tests).
 	faults *transport.Faults
+	// change alters a node's configuration (tests).
+	change func(*Config)
 }
 
 // Demo is a running cluster in one process.
@@ -56,6 +58,9 @@ func StartDemo(ctx context.Context, dc DemoConfig) (_ *Demo, err error) {
 		if i > 0 {
 			cfg.Join = []string{d.Nodes[0].RaftAddr()}
 			cfg.SecretFile = d.Nodes[0].dir.path("cluster.secret")
+		}
+		if dc.change != nil {
+			dc.change(&cfg)
 		}
 		n, err := Start(ctx, cfg)
 		if err != nil {

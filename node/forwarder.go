@@ -20,6 +20,9 @@ type forwarder struct {
 	shard string // "" is the home shard
 }
 
+// leaderPatience is how long a statement waits for a leader before it was sent to any.
+var leaderPatience = 5 * time.Second
+
 func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstream, error) {
 	n := f.n
 	if len(f.group.Metrics().Members) == 0 {
@@ -28,7 +31,7 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 	}
 	var last error
 	// An election takes a moment: nothing has been sent, so waiting for it is safe.
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, leaderPatience)
 	defer cancel()
 	for {
 		changed := f.group.LeadershipChanged()

@@ -152,6 +152,7 @@ func (n *Node) openShard(id int32) (*hosted, error) {
 	n.groupsMu.Lock()
 	defer n.groupsMu.Unlock()
 	n.groups[id] = h
+	e.Refuse(n.shard.Refused())
 	n.log.Info("hosting a shard", "shard", id)
 	return h, nil
 }

@@ -126,6 +126,9 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 		}
 		return n.serveChecksum(ctx, op, body)
 	}
+	if op == "disk" {
+		return diskInfo{Full: n.disk.full.Load()}, nil
+	}
 	if op == "shard" {
 		return n.serveShardCall(body)
 	}

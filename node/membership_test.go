@@ -15,7 +15,7 @@ func alone(t *testing.T, dir string, change func(*Config)) *Node {
 	cfg := DefaultConfig()
 	cfg.DataDir = dir
 	cfg.Listen, cfg.RaftAddr, cfg.HTTP = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	cfg.CacheBytes, cfg.LogLevel, cfg.Heartbeat = 64<<20, "error", 200*time.Millisecond
+	cfg.CacheBytes, cfg.LogLevel, cfg.Heartbeat = 64<<20, "error", testHeartbeat()
 	if change != nil {
 		change(&cfg)
 	}

@@ -29,12 +29,14 @@ var (
 	metricMemberSeen  = metric{"ostraka_raft_member_last_contact_seconds", "time since a member answered the leader", []string{"group", "member"}, prometheus.GaugeValue}
 	metricLastContact = metric{"ostraka_raft_last_contact_seconds", "time since the leader was heard", []string{"group"}, prometheus.GaugeValue}
 	metricSessions    = metric{"ostraka_front_sessions_count", "open client connections", nil, prometheus.GaugeValue}
+	metricDiskFree    = metric{"ostraka_node_disk_free_bytes", "free space of the data directory's file system at the last look", nil, prometheus.GaugeValue}
+	metricDiskFull    = metric{"ostraka_node_disk_full_info", "1 while the node refuses writes because its disk is nearly full", nil, prometheus.GaugeValue}
 	metricReady       = metric{"ostraka_node_ready_info", "1 when the node can serve", nil, prometheus.GaugeValue}
 )
 
 // allMetrics is compared with the documentation.
 var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricMemberMatch, metricMemberSeen, metricLastContact,
-	metricSessions, metricReady}
+	metricSessions, metricDiskFree, metricDiskFull, metricReady}
 
 func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.help, m.labels, nil) }
 
@@ -62,6 +64,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		c.group(put, strconv.Itoa(int(h.id)), h.group.Metrics())
 	}
 	put(metricSessions, float64(c.n.front.server.Connections()))
+	full := 0.0
+	if c.n.disk.full.Load() {
+		full = 1
+	}
+	put(metricDiskFree, float64(c.n.disk.free.Load()))
+	put(metricDiskFull, full)
 	ready := 0.0
 	if c.n.Ready() == nil {
 		ready = 1

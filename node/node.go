@@ -46,6 +46,7 @@ type Node struct {
 	audit *auditLog
 
 	frozen frozenStates
+	disk   diskGuard
 
 	// seriesStore has the rows of time-series tables of this node, series joins it to the shard.
 	seriesStore *store.Store
@@ -107,9 +108,13 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.audit, err = openAuditLog(n.dir.path("audit.log")); err != nil {
 		return nil, err
 	}
+	if err := n.disk.open(n); err != nil {
+		return nil, err
+	}
 	if err := n.openStorage(); err != nil {
 		return nil, err
 	}
+	n.disk.look() // before anybody can write
 	if err := n.openRaft(ctx); err != nil {
 		return nil, err
 	}
@@ -121,10 +126,11 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	n.wg.Add(4)
+	n.wg.Add(5)
 	go n.runSeries()
 	go n.runExpiry()
 	go n.runGroups()
+	go n.disk.run()
 	go n.runManager()
 	return n, n.enter(ctx)
 }
@@ -140,7 +146,7 @@ func (n *Node) openStorage() (err error) {
 	if err != nil {
 		return fmt.Errorf("time series: %w", err)
 	}
-	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log, Node: n.cfg.NodeID,
+	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log, Node: n.cfg.NodeID, Refused: n.shard.Refused,
 		Elsewhere: func() bool { return n.group != nil && len(n.group.Metrics().Members) > 1 }})
 	return nil
 }

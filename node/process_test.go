@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OSTRAKA_TEST_NODE") != "" {
 		os.Exit(runTestNode())
 	}
+	if !raceDetector {
+		leaderPatience = 3 * time.Second
+	}
 	code := m.Run()
 	if shared.demo != nil {
 		_ = shared.demo.Close()

@@ -73,4 +73,14 @@ func runFile(ctx context.Context, t *testing.T, path, admin, db, driver string) 
 	if _, err := conn.Run(ctx, "DROP DATABASE "+db); err != nil {
 		t.Error(err)
 	}
+	// Roles belong to no database: the next run makes them again.
+	roles, err := conn.Run(ctx, "SELECT rolname FROM pg_roles WHERE rolname <> 'postgres' AND rolname !~ '^(pg_|ostraka_)'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range roles.Rows {
+		if _, err := conn.Run(ctx, fmt.Sprintf("DROP ROLE %q", *r[0])); err != nil {
+			t.Error(err)
+		}
+	}
 }

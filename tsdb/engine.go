@@ -34,6 +34,8 @@ type Options struct {
 	Elsewhere func() bool
 	// Node is the name of this node, for messages.
 	Node string
+	// Refused, if not nil, is asked before every commit; its error is the commit's.
+	Refused func() error
 }
 
 // New joins a store to an engine.
@@ -43,6 +45,9 @@ func New(inner engine.Engine, st *store.Store, opt Options) *DB {
 	}
 	if opt.MaxTransaction <= 0 {
 		opt.MaxTransaction = 256 << 20
+	}
+	if opt.Refused == nil {
+		opt.Refused = func() error { return nil }
 	}
 	return &DB{inner: inner, st: st, log: opt.Logger, locks: newTableLocks(), maxTxn: opt.MaxTransaction, opt: opt, rels: map[*catalog.Relation]*Relation{}}
 }

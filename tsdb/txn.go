@@ -408,6 +408,10 @@ func (t *txn) Commit(ctx context.Context) (commitlog.Position, error) {
 			t.Txn.Rollback()
 			return commitlog.Position{}, errMixed
 		}
+		if err := t.db.opt.Refused(); err != nil {
+			t.Txn.Rollback()
+			return commitlog.Position{}, err
+		}
 		if err := t.db.write(ctx, t.batch, t.rels, !t.opts.Async); err != nil {
 			t.Txn.Rollback()
 			return commitlog.Position{}, err

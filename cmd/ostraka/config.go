@@ -30,6 +30,7 @@ func configFlags(cmd *cobra.Command, cfg *node.Config) {
 		case *time.Duration:
 			cmd.Flags().DurationVar(v, o.Name, *v, help)
 		}
+		cmd.Flags().Lookup(o.Name).Hidden = o.Hidden
 	}
 	cmd.Flags().String("config", "", "config file (YAML, keys named as the flags; $OSTRAKA_CONFIG)")
 	cmd.Flags().Bool("print-config", false, "print the configuration in force and exit")
@@ -95,6 +96,9 @@ func fileText(v any) string {
 func printConfig(cmd *cobra.Command, cfg *node.Config) error {
 	var doc yaml.MapSlice
 	for _, o := range cfg.Options() {
+		if f := cmd.Flags().Lookup(o.Name); o.Hidden && f.Value.String() == f.DefValue {
+			continue
+		}
 		var v any
 		switch p := o.Value.(type) {
 		case *[]string:

@@ -83,7 +83,8 @@ type Shard struct {
 	listen  listeners
 	tooOld  atomic.Int64
 	fresh   freshness
-	gate    sync.RWMutex // see gatedLog
+	gate    sync.RWMutex          // see gatedLog
+	refusal atomic.Pointer[error] // see Refuse
 
 	clogMu sync.Mutex
 	clog   commitlog.Log // guarded by clogMu

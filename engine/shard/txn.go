@@ -400,7 +400,7 @@ func (t *Txn) writable() error {
 	if t.term == nil {
 		return errReadOnly()
 	}
-	return nil
+	return t.s.Refused()
 }
 
 // Rollback implements engine.Txn.

@@ -43,6 +43,9 @@ type (
 // FS is the file system a database lives on; MemFS is for tests.
 type FS = vfs.FS
 
+// DiskUsage is how full a file system is.
+type DiskUsage = vfs.DiskUsage
+
 var DefaultFS FS = vfs.Default
 
 // MemFS is a file system in memory.
