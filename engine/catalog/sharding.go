@@ -17,8 +17,8 @@ const HashVersion = 1
 // Pseudo-OIDs of the two descriptors of sharding; relation locks on them order
 // changes of the descriptors with those who rely on them.
 const (
-	ShardsOID OID = 13997
-	OwnedOID  OID = 13996
+	ShardsOID OID = 13987
+	OwnedOID  OID = 13986
 )
 
 // Shards is shard 0's descriptor of the cluster's shards: who they are, which
