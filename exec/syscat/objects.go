@@ -25,6 +25,13 @@ func registerObjects(s *Set) {
 		for _, n := range sorted(q.Cat.AllSchemas, func(n *catalog.Schema) sqltypes.OID { return n.OID }) {
 			emit(oid(n.OID), text(n.Name), oid(n.Owner), aclArray(q.Cat, n.ACL))
 		}
+		// The schemas of Ostraka's own functions have no descriptor.
+		for _, n := range []catalog.Schema{{OID: sqltypes.NamespaceDoc, Name: "doc"}, {OID: sqltypes.NamespaceTS, Name: "ts"}} {
+			if q.Cat.SchemaByName(n.Name) == nil {
+				acl := []catalog.ACLItem{{Grantee: 0, Grantor: catalog.BootstrapRole, Privs: "U"}}
+				emit(oid(n.OID), text(n.Name), oid(catalog.BootstrapRole), aclArray(q.Cat, acl))
+			}
+		}
 		return nil
 	})
 	s.static("pg_catalog.pg_class", []string{"oid", "relname", "relnamespace", "reltype", "reloftype", "relowner", "relam", "relfilenode",

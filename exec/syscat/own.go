@@ -7,7 +7,7 @@ import (
 	"ostraka/sqltypes"
 )
 
-// The schema ostraka, what is in it and Ostraka's own functions are listed in pg_catalog only for a session
+// The schemas ostraka, doc and ts, what is in them and Ostraka's own functions are listed in pg_catalog only for a session
 // whose search_path names it: pg_dump and mapping tools take every schema that
 // PostgreSQL does not have for the user's, and would dump it. It can be used by
 // its qualified name all the same.
@@ -29,7 +29,9 @@ func (t *table) partition(q *Query, rows [][]sqltypes.Datum) ([][]sqltypes.Datum
 	if !ok || t.schema != "pg_catalog" {
 		return rows, len(rows)
 	}
-	own := func(o sqltypes.OID) bool { return o == catalog.SchemaOstraka }
+	own := func(o sqltypes.OID) bool {
+		return o == catalog.SchemaOstraka || o == sqltypes.NamespaceDoc || o == sqltypes.NamespaceTS
+	}
 	switch t.virtual.Rel.Name {
 	case "pg_proc":
 		own = func(o sqltypes.OID) bool { return o >= sqltypes.FirstOstrakaProc && o <= sqltypes.LastOstrakaProc }
