@@ -154,7 +154,23 @@ func grantTag(isGrant bool) string {
 func refuse(node *pg.Node) error {
 	name := strings.TrimPrefix(nodeName(node), "Node_")
 	name = strings.TrimSuffix(name, "Stmt")
+	if words, ok := statementWords[name]; ok {
+		return pgerror.NotSupported("%s", words)
+	}
 	return pgerror.NotSupported("%s", splitWords(name))
+}
+
+// statementWords are the commands whose syntax node is not named like them.
+var statementWords = map[string]string{
+	"CreateTrig": "CREATE TRIGGER", "Rule": "CREATE RULE", "CreateFdw": "CREATE FOREIGN DATA WRAPPER", "AlterFdw": "ALTER FOREIGN DATA WRAPPER",
+	"CreateForeignServer": "CREATE SERVER", "AlterForeignServer": "ALTER SERVER", "CreatePLang": "CREATE LANGUAGE", "CreateAm": "CREATE ACCESS METHOD",
+	"CreateOpClass": "CREATE OPERATOR CLASS", "CreateOpFamily": "CREATE OPERATOR FAMILY", "AlterOpFamily": "ALTER OPERATOR FAMILY",
+	"CreateConversion": "CREATE CONVERSION", "CreateStats": "CREATE STATISTICS", "AlterStats": "ALTER STATISTICS", "CreateTableSpace": "CREATE TABLESPACE",
+	"DropTableSpace": "DROP TABLESPACE", "AlterTableSpaceOptions": "ALTER TABLESPACE", "CreateEventTrig": "CREATE EVENT TRIGGER",
+	"AlterEventTrig": "ALTER EVENT TRIGGER", "AlterTsdictionary": "ALTER TEXT SEARCH DICTIONARY", "AlterTsconfiguration": "ALTER TEXT SEARCH CONFIGURATION",
+	"AlterTSDictionary": "ALTER TEXT SEARCH DICTIONARY", "AlterTSConfiguration": "ALTER TEXT SEARCH CONFIGURATION", "SecLabel": "SECURITY LABEL",
+	"AlterTableMoveAll": "ALTER TABLE ALL IN TABLESPACE", "AlterExtensionContents": "ALTER EXTENSION", "AlterObjectDepends": "ALTER ... DEPENDS ON EXTENSION",
+	"AlterOperator": "ALTER OPERATOR", "AlterCollation": "ALTER COLLATION", "CreateUserMapping": "CREATE USER MAPPING",
 }
 
 // splitWords turns "CreateTrig" into "CREATE TRIG".
