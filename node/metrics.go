@@ -31,12 +31,15 @@ var (
 	metricSessions    = metric{"ostraka_front_sessions_count", "open client connections", nil, prometheus.GaugeValue}
 	metricDiskFree    = metric{"ostraka_node_disk_free_bytes", "free space of the data directory's file system at the last look", nil, prometheus.GaugeValue}
 	metricDiskFull    = metric{"ostraka_node_disk_full_info", "1 while the node refuses writes because its disk is nearly full", nil, prometheus.GaugeValue}
+	metricSeries      = metric{"ostraka_timeseries_series_count", "time series known on this node", nil, prometheus.GaugeValue}
+	metricSeriesMem   = metric{"ostraka_timeseries_memory_bytes", "time-series rows in memory", nil, prometheus.GaugeValue}
+	metricSeriesLog   = metric{"ostraka_timeseries_log_size_bytes", "size of the newest segment of the time-series log", nil, prometheus.GaugeValue}
 	metricReady       = metric{"ostraka_node_ready_info", "1 when the node can serve", nil, prometheus.GaugeValue}
 )
 
 // allMetrics is compared with the documentation.
 var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricMemberMatch, metricMemberSeen, metricLastContact,
-	metricSessions, metricDiskFree, metricDiskFull, metricReady}
+	metricSessions, metricDiskFree, metricDiskFull, metricSeries, metricSeriesMem, metricSeriesLog, metricReady}
 
 func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.help, m.labels, nil) }
 
@@ -70,6 +73,10 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	put(metricDiskFree, float64(c.n.disk.free.Load()))
 	put(metricDiskFull, full)
+	memory, log, series := c.n.seriesStore.Usage()
+	put(metricSeries, float64(series))
+	put(metricSeriesMem, float64(memory))
+	put(metricSeriesLog, float64(log))
 	ready := 0.0
 	if c.n.Ready() == nil {
 		ready = 1
