@@ -141,6 +141,9 @@ func SeriesSpec(rel *catalog.Relation, opts SeriesOptions) (*catalog.TimeSeries,
 		ts.Window = defaultWindow * 1000 // nanoseconds, most likely
 	}
 	if v := opts["retention"]; v != "" {
+		if integers {
+			return nil, pgerror.NotSupported("retention of a time-series table whose time is a bigint")
+		}
 		if ts.Retention, err = seriesSpan("retention", v, integers); err != nil {
 			return nil, err
 		}
@@ -240,6 +243,8 @@ func (b *builder) alterSeries(cmd *pg.AlterTableCmd) error {
 				return pgerror.NotSupported("changing option %q of a time-series table", name)
 			case cmd.Subtype == pg.AlterTableType_AT_ResetRelOptions:
 				ts.Retention = 0
+			case b.rel.Columns[ts.Time-1].Type.OID == sqltypes.OIDInt8:
+				return pgerror.NotSupported("retention of a time-series table whose time is a bigint")
 			default:
 				if ts.Retention, err = seriesSpan(name, value, b.rel.Columns[ts.Time-1].Type.OID == sqltypes.OIDInt8); err != nil {
 					return err
