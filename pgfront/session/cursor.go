@@ -33,7 +33,8 @@ func (s *Session) declareStmt(p *prepared, n *pg.DeclareCursorStmt, outer *porta
 		args = append(args, outer.args...)
 		q.declared = p.params
 	}
-	if err := s.compile(q, s.catalog()); err != nil {
+	q, rels, err := s.compileCursor(p, q, n.Query)
+	if err != nil {
 		return err
 	}
 	if err := cursorAllowed(q.plan, n.Options); err != nil {
@@ -42,7 +43,8 @@ func (s *Session) declareStmt(p *prepared, n *pg.DeclareCursorStmt, outer *porta
 	if old := s.portals[n.Portalname]; old != nil {
 		return pgerror.New(pgerror.DuplicateCursor, `cursor "%s" already exists`, n.Portalname)
 	}
-	po := &portal{s: s, name: n.Portalname, p: q, plan: q.plan, cols: q.cols, args: args, cursor: true, hold: hold,
+	hidden := hiddenColumns(rels)
+	po := &portal{s: s, name: n.Portalname, p: q, plan: q.plan, cols: q.cols[:len(q.cols)-hidden], rels: rels, hidden: hidden, args: args, cursor: true, hold: hold,
 		binary: n.Options&optBinary != 0, scroll: n.Options&optScroll != 0}
 	if n.Options&(optScroll|optNoScroll) == 0 {
 		po.scroll = !q.plan.Class.Writes() && scansBackward(q.plan.Root)
@@ -250,7 +252,9 @@ func (p *portal) emitRow(n int64, emit rowFunc) error {
 	if err != nil {
 		return err
 	}
-	return emit(p.one.of(row), 0)
+	b := p.one.of(row)
+	p.keep(b, 0)
+	return emit(b, 0)
 }
 
 // ahead passes up to count rows forward.
@@ -259,7 +263,10 @@ func (p *portal) ahead(count int64, emit rowFunc) (n int64, err error) {
 		if p.past {
 			return 0, nil
 		}
-		n, done, err := p.forward(count, emit)
+		n, done, err := p.forward(count, func(b *expr.Batch, row int) error {
+			p.keep(b, row)
+			return emit(b, row)
+		})
 		p.pos += n
 		if done {
 			p.pos++
@@ -310,7 +317,7 @@ func (p *portal) backward(count int64, emit rowFunc) (n int64, err error) {
 // ensure makes the spool of a scrolling cursor hold n rows, if there are so many.
 func (p *portal) ensure(n int64) (bool, error) {
 	if p.spool == nil {
-		p.spool = p.s.newSpool(len(p.cols))
+		p.spool = p.s.newSpool(len(p.cols) + p.hidden)
 	}
 	for p.spool.rows < n {
 		if p.exec == nil {

@@ -49,6 +49,11 @@ type portal struct {
 	level   int // depth of savepoints when it was opened
 	created time.Time
 	remote  bool
+	// WHERE CURRENT OF: the query's tables, how many columns behind cols identify
+	// their rows, and the values of those in the row the cursor passed last.
+	rels   []cursorRel
+	hidden int
+	here   []sqltypes.Datum
 	// retries is how often the plan may still be made anew when concurrent DDL has
 	// replaced a table that it writes to: the transaction's first statement can be
 	// run again as long as it has returned nothing.
@@ -294,7 +299,7 @@ func (p *portal) forwardSpool(max int64, emit rowFunc) (n int64, done bool, err 
 // fill moves the rest of the execution into a spool, so that it no longer depends on a snapshot.
 func (p *portal) fill() error {
 	if p.spool == nil {
-		p.spool = p.s.newSpool(len(p.cols))
+		p.spool = p.s.newSpool(len(p.cols) + p.hidden)
 		p.spoolPos = 0
 	}
 	if p.exec == nil {

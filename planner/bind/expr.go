@@ -91,7 +91,7 @@ func (s *scope) expr(n *pg.Node) expr.Expr {
 	case *pg.Node_NamedArgExpr:
 		return s.expr(x.NamedArgExpr.Arg)
 	case *pg.Node_CurrentOfExpr:
-		s.b.unsupported(-1, "WHERE CURRENT OF")
+		return s.currentOf(x.CurrentOfExpr)
 	case *pg.Node_XmlExpr:
 		s.b.unsupported(x.XmlExpr.Location, "XML")
 	case *pg.Node_XmlSerialize:
