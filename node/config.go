@@ -28,6 +28,8 @@ type Config struct {
 	// Join lists replication addresses (RaftAddr) of members of the cluster to join; empty: a
 	// node without data starts a cluster of its own unless NoInit.
 	Join []string
+	// Rebuild sets a member's state and log aside and takes them anew from the members that Join names.
+	Rebuild bool
 	// NoInit leaves a node without data inert until raft_init() or until it is added.
 	NoInit bool
 	// SecretFile holds the cluster's join secret; DataDir/cluster.secret by default.
@@ -112,6 +114,7 @@ func (c *Config) Options() []Option {
 		{Name: "raft-advertise", Help: "replication address that other nodes use for this one (default: --raft-addr)", Value: &c.RaftAdvertise},
 		{Name: "peer-addr", Help: "PostgreSQL address that other nodes use for this one (default: --listen)", Value: &c.PeerAddr},
 		{Name: "join", Help: "replication addresses (--raft-addr) of members of the cluster to join", Value: &c.Join},
+		{Name: "rebuild", Help: "set this node's damaged state aside and take it anew from the members that --join names", Value: &c.Rebuild},
 		{Name: "no-init", Help: "leave a node without data inert until raft_init() or until it is added", Value: &c.NoInit},
 		{Name: "secret-file", Help: "file with the cluster's join secret (default: cluster.secret in the data directory)", Value: &c.SecretFile},
 		{Name: "superuser", Help: "name of the superuser that a new data directory gets", Value: &c.Superuser},
@@ -177,6 +180,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DiskReserve < 0 {
 		bad("disk-reserve: %d is negative", c.DiskReserve)
+	}
+	if c.Rebuild && len(c.Join) == 0 {
+		bad("rebuild: --join must name another member of the cluster")
 	}
 	if c.NoInit && len(c.Join) > 0 {
 		bad("no-init and join: give only one of them")

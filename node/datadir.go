@@ -29,6 +29,7 @@ const dataFormat = "ostraka data 1"
 //	log/            Raft log of all groups
 //	shard-0/        state of the home shard
 //	reserve         room that is given up when the disk is full
+//	damaged-…/      states that --rebuild has set aside
 //	tmp/            spill files, emptied at start
 //	LOCK            held by the process that uses the directory
 type dataDir struct {

@@ -28,6 +28,7 @@ type diskGuard struct {
 	reserve uint64 // bytes; 0: no check
 	full    atomic.Bool
 	free    atomic.Uint64 // bytes, at the last look
+	damaged atomic.Bool   // a file of the state is
 	asked   time.Time     // when leaderships were last handed over; of the guard's goroutine
 	warned  bool          // that the disk cannot be measured; of the guard's goroutine
 }
@@ -46,7 +47,8 @@ const (
 
 // diskInfo is what nodes tell each other about their disks.
 type diskInfo struct {
-	Full bool `json:"full"`
+	Full    bool `json:"full"`
+	Damaged bool `json:"damaged"` // something stored there could not be read
 }
 
 // open sets the room aside unless there is not enough of it.
@@ -103,14 +105,11 @@ func (d *diskGuard) giveUp() error {
 // run looks at the disk until the node stops.
 func (d *diskGuard) run() {
 	defer d.n.wg.Done()
-	if d.reserve == 0 {
-		return
-	}
 	tick := time.NewTicker(diskInterval)
 	defer tick.Stop()
 	for {
 		d.look()
-		if d.full.Load() && time.Since(d.asked) >= handOverInterval {
+		if (d.full.Load() || d.damaged.Load()) && time.Since(d.asked) >= handOverInterval {
 			d.asked = time.Now()
 			d.n.leaveLeadership(d.n.ctx)
 		}
@@ -194,13 +193,13 @@ func (n *Node) leaveLeadership(ctx context.Context) {
 	}
 }
 
-// tryHandOver makes a member lead unless its disk is full too.
+// tryHandOver makes a member lead unless its disk is not better.
 func (n *Node) tryHandOver(ctx context.Context, g *raft.Group, to raft.Member) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var info diskInfo
 	err := n.host.Call(ctx, to.ID, to.Addr, "disk", struct{}{}, &info)
-	if err == nil && info.Full {
+	if err == nil && (info.Full || info.Damaged) {
 		return false
 	}
 	if err == nil {
@@ -210,6 +209,6 @@ func (n *Node) tryHandOver(ctx context.Context, g *raft.Group, to raft.Member) b
 		n.log.Warn("leadership was not handed over", "to", to.ID, "error", err)
 		return false
 	}
-	n.log.Info("leadership was handed over: the disk is nearly full", "to", to.ID)
+	n.log.Info("leadership was handed over, because of this node's disk", "to", to.ID)
 	return true
 }

@@ -126,8 +126,11 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 		}
 		return n.serveChecksum(ctx, op, body)
 	}
+	if op == "leave" {
+		return struct{}{}, n.release(ctx, from)
+	}
 	if op == "disk" {
-		return diskInfo{Full: n.disk.full.Load()}, nil
+		return diskInfo{Full: n.disk.full.Load(), Damaged: n.disk.damaged.Load()}, nil
 	}
 	if op == "shard" {
 		return n.serveShardCall(body)

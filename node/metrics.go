@@ -34,12 +34,13 @@ var (
 	metricSeries      = metric{"ostraka_timeseries_series_count", "time series known on this node", nil, prometheus.GaugeValue}
 	metricSeriesMem   = metric{"ostraka_timeseries_memory_bytes", "time-series rows in memory", nil, prometheus.GaugeValue}
 	metricSeriesLog   = metric{"ostraka_timeseries_log_size_bytes", "size of the newest segment of the time-series log", nil, prometheus.GaugeValue}
+	metricDamaged     = metric{"ostraka_node_damaged_info", "1 when a file of the node's state could not be read", nil, prometheus.GaugeValue}
 	metricReady       = metric{"ostraka_node_ready_info", "1 when the node can serve", nil, prometheus.GaugeValue}
 )
 
 // allMetrics is compared with the documentation.
 var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricMemberMatch, metricMemberSeen, metricLastContact,
-	metricSessions, metricDiskFree, metricDiskFull, metricSeries, metricSeriesMem, metricSeriesLog, metricReady}
+	metricSessions, metricDiskFree, metricDiskFull, metricDamaged, metricSeries, metricSeriesMem, metricSeriesLog, metricReady}
 
 func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.help, m.labels, nil) }
 
@@ -77,6 +78,11 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(metricSeries, float64(series))
 	put(metricSeriesMem, float64(memory))
 	put(metricSeriesLog, float64(log))
+	damaged := 0.0
+	if c.n.disk.damaged.Load() {
+		damaged = 1
+	}
+	put(metricDamaged, damaged)
 	ready := 0.0
 	if c.n.Ready() == nil {
 		ready = 1

@@ -111,11 +111,19 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := n.disk.open(n); err != nil {
 		return nil, err
 	}
+	if cfg.Rebuild {
+		if err := n.openHost(); err != nil {
+			return nil, err
+		}
+		if err := n.rebuild(ctx); err != nil {
+			return nil, fmt.Errorf("rebuild: %w", err)
+		}
+	}
 	if err := n.openStorage(); err != nil {
-		return nil, err
+		return nil, storage.ReadError(err)
 	}
 	n.disk.look() // before anybody can write
-	if err := n.openRaft(ctx); err != nil {
+	if err := n.openRaft(); err != nil {
 		return nil, err
 	}
 	if n.front, err = startFront(n); err != nil {
@@ -138,7 +146,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
 	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
-		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal})
+		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal, Damaged: n.damaged})
 	if err != nil {
 		return err
 	}
@@ -151,7 +159,8 @@ func (n *Node) openStorage() (err error) {
 	return nil
 }
 
-func (n *Node) openRaft(ctx context.Context) error {
+// openHost opens the log and the port that nodes call each other on.
+func (n *Node) openHost() error {
 	secret, err := n.dir.secret(n.cfg.SecretFile)
 	if err != nil {
 		return err
@@ -169,8 +178,14 @@ func (n *Node) openRaft(ctx context.Context) error {
 	}
 	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: secret, Cluster: n.ident,
 		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
-	if err != nil {
-		return err
+	return err
+}
+
+func (n *Node) openRaft() (err error) {
+	if n.host == nil {
+		if err := n.openHost(); err != nil {
+			return err
+		}
 	}
 	n.peers = newDirectory(n)
 	n.group, err = n.host.OpenGroup(raft.GroupConfig{ID: homeShard, Applier: n.shard.Applier(), TrailingEntries: trailingEntries})

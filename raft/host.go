@@ -232,7 +232,7 @@ func (h *Host) serve(ctx context.Context, c transport.Call) (any, error) {
 	switch c.Op {
 	case opReadIndex:
 		return g.serveReadIndex(ctx, c.From, c.Body)
-	case opAddLearner, opChange, opTransfer, opJoin:
+	case opAddLearner, opChange, opTransfer, opJoin, opRemove:
 		return g.serveAdmin(ctx, c)
 	case opJoinVia:
 		return g.serveJoin(ctx, c)

@@ -124,6 +124,28 @@ func (g *Group) TransferLeadership(ctx context.Context, id string) error {
 	return err
 }
 
+// RemoveMember takes a voter or learner, not the leader, out of the group; it does
+// nothing when it is no member. The last voter is not removed. On a follower the
+// call is forwarded to the leader.
+func (g *Group) RemoveMember(ctx context.Context, id string) (commitlog.Position, error) {
+	return g.administer(ctx, opRemove, adminCall{ID: id})
+}
+
+func (g *Group) remove(ctx context.Context, id string) (pos commitlog.Position, err error) {
+	s, ok := g.member(id)
+	switch {
+	case !ok:
+		pos.Index = g.raft.GetConfiguration().Index()
+		return pos, nil
+	case id == g.self:
+		return pos, fmt.Errorf("node %s leads the group and cannot be removed", id)
+	}
+	if pos, err = g.step(ctx, g.raft.RemoveServer(s.ID, 0, g.stepTimeout())); err != nil {
+		return pos, fmt.Errorf("removing node %s: %w", id, err)
+	}
+	return pos, nil
+}
+
 // patient gives a membership call, which may have to wait for a large checkpoint
 // to be sent, an hour if its context has no deadline.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -250,6 +272,9 @@ func (g *Group) execute(ctx context.Context, op string, q adminCall) (pos commit
 		return pos, "", err
 	case opChange:
 		return g.changeMembership(ctx, q.IDs)
+	case opRemove:
+		pos, err = g.remove(ctx, q.ID)
+		return pos, "", err
 	case opTransfer:
 		if q.ID == g.self {
 			return pos, "", nil
@@ -286,6 +311,9 @@ func (g *Group) addLearner(ctx context.Context, id, addr string) (commitlog.Posi
 		if errors.Is(err, transport.ErrForeign) {
 			return commitlog.Position{}, fmt.Errorf("node %s at %s cannot be added: %w", id, addr, err)
 		}
+	}
+	if _, ok := g.member(id); !ok {
+		g.peers.Forget(id) // it may have been a member before, with another log
 	}
 	pos, err := g.step(ctx, g.raft.AddNonvoter(hraft.ServerID(id), hraft.ServerAddress(addr), 0, g.stepTimeout()))
 	if err != nil {

@@ -137,6 +137,7 @@ const (
 	opAddLearner = "add_learner"
 	opChange     = "change_membership"
 	opTransfer   = "transfer_leadership"
+	opRemove     = "remove_member"
 	opMetrics    = "metrics"
 	opJoin       = "join"     // add a learner and make it a voter; on the leader
 	opJoinVia    = "join_via" // the same, on any member

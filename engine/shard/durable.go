@@ -141,6 +141,10 @@ func (s *Shard) checkpoint(ctx context.Context, dir string) (commitlog.AppliedSt
 	if err := st.db.Checkpoint(dir); err != nil {
 		return none, err
 	}
+	if err := storage.Verify(s.opts.FS, dir); err != nil { // damage must not spread
+		s.damaged(dir, err)
+		return none, err
+	}
 	c, err := storage.Open(dir, storage.Options{FS: s.opts.FS, Logger: s.log, MemTableSize: 1 << 20})
 	if err != nil {
 		return none, err

@@ -299,7 +299,7 @@ func (s *scanner) fault(err error) error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	return err
+	return storage.ReadError(err)
 }
 
 // merged delivers the next of the snapshot's and the own keys, 0 or 1 rows.

@@ -62,6 +62,9 @@ type Options struct {
 	Now func() time.Time
 	// Fatal is called when the replica cannot continue; nil: logged only.
 	Fatal func(error)
+	// Damaged is called when a file of the state turns out to be damaged; reads that
+	// need it fail with XX001. It must not block. nil: logged only.
+	Damaged func(path string, err error)
 }
 
 // Shard implements engine.Engine; Applier is its other side.
@@ -85,6 +88,7 @@ type Shard struct {
 	fresh   freshness
 	gate    sync.RWMutex          // see gatedLog
 	refusal atomic.Pointer[error] // see Refuse
+	known   sync.Map              // damaged files, by path
 
 	clogMu sync.Mutex
 	clog   commitlog.Log // guarded by clogMu
@@ -181,7 +185,7 @@ func Open(opts Options) (*Shard, error) {
 // openState opens the database in dir and reads what the applier keeps in memory.
 func (s *Shard) openState(dir string) (*state, error) {
 	db, err := storage.Open(dir, storage.Options{FS: s.opts.FS, Cache: s.opts.Cache, Logger: s.log,
-		MemTableSize: s.opts.MemTableSize, Fatal: s.fatal})
+		MemTableSize: s.opts.MemTableSize, Fatal: s.fatal, Damaged: s.damaged})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +225,17 @@ func loadCatalogs(db *storage.DB) (*catalog.Set, error) {
 	return catalog.NewSet().Apply(changes), nil
 }
 
+func (s *Shard) damaged(path string, err error) {
+	if _, again := s.known.LoadOrStore(path, true); !again {
+		s.log.Error("a file of the state is damaged: rebuild this node from its peers (--rebuild)", "path", path, "error", err)
+	}
+	if s.opts.Damaged != nil {
+		s.opts.Damaged(path, err)
+	}
+}
+
 func (s *Shard) fatal(err error) {
+	err = storage.ReadError(err)
 	s.log.Error("engine cannot continue", "error", err)
 	if s.opts.Fatal != nil {
 		s.opts.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +31,9 @@ type Options struct {
 	// Fatal is called with an error that the database cannot recover from (a
 	// failed write or sync). nil: logged only.
 	Fatal func(error)
+	// Damaged is called when a file turns out to be damaged, with its path; it may be
+	// called often for one file and must not block.
+	Damaged func(path string, err error)
 }
 
 // Aliases, so that users of this package need not import pebble.
@@ -90,7 +94,7 @@ func Open(dir string, opts Options) (*DB, error) {
 	}
 	p, err := pebble.Open(dir, po)
 	if err != nil {
-		return nil, fmt.Errorf("storage: opening %s: %w", dir, err)
+		return nil, fmt.Errorf("storage: opening %s: %w", dir, ReadError(err))
 	}
 	db.p = p
 	db.refs.Store(1)
@@ -117,6 +121,11 @@ func pebbleOptions(opts Options, db *DB) *pebble.Options {
 	po.EventListener = &pebble.EventListener{
 		// Called with the database's mutex held.
 		FlushEnd: func(pebble.FlushInfo) { db.noteFlush() },
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			if opts.Damaged != nil {
+				opts.Damaged(i.Path, i.Details)
+			}
+		},
 		BackgroundError: func(err error) {
 			opts.Logger.Error("storage background error", "dir", db.Dir, "error", err)
 			if opts.Fatal != nil {
@@ -208,7 +217,7 @@ func (db *DB) Get(key []byte) (val []byte, closer io.Closer, found bool, err err
 		if errors.Is(err, pebble.ErrNotFound) {
 			return nil, nil, false, nil
 		}
-		return nil, nil, false, err
+		return nil, nil, false, ReadError(err)
 	}
 	return val, closer, true, nil
 }
@@ -220,7 +229,7 @@ func GetSnapshot(s *Snapshot, key []byte) (val []byte, closer io.Closer, found b
 		if errors.Is(err, pebble.ErrNotFound) {
 			return nil, nil, false, nil
 		}
-		return nil, nil, false, err
+		return nil, nil, false, ReadError(err)
 	}
 	return val, closer, true, nil
 }
@@ -253,7 +262,7 @@ func BatchGet(b *Batch, key []byte) (val []byte, closer io.Closer, found bool, e
 		if errors.Is(err, pebble.ErrNotFound) {
 			return nil, nil, false, nil
 		}
-		return nil, nil, false, err
+		return nil, nil, false, ReadError(err)
 	}
 	return val, closer, true, nil
 }
@@ -300,6 +309,41 @@ func (db *DB) noteFlush() {
 	defer db.flushMu.Unlock()
 	close(db.flushed)
 	db.flushed = make(chan struct{})
+}
+
+// Verify reads every table file of a checkpoint and compares its checksums; the
+// error names the first file that is damaged. The checkpoint is not open.
+func Verify(fs FS, dir string) error {
+	po := pebbleOptions(Options{FS: fs, Logger: slog.New(slog.DiscardHandler)}, &DB{Dir: dir})
+	po.EnsureDefaults()
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sst") {
+			if err := verifyTable(fs, fs.PathJoin(dir, name), po.MakeReaderOptions()); err != nil {
+				return fmt.Errorf("storage: %s is damaged: %w", name, ReadError(err))
+			}
+		}
+	}
+	return nil
+}
+
+func verifyTable(fs FS, path string, opts sstable.ReaderOptions) error {
+	f, err := fs.Open(path)
+	if err != nil {
+		return err
+	}
+	src, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	r, err := sstable.NewReader(context.Background(), src, opts)
+	if err != nil {
+		return errors.Join(err, src.Close())
+	}
+	return errors.Join(r.ValidateBlockChecksums(), r.Close())
 }
 
 // Checkpoint makes a copy of the durable state in dir, which must not exist. What

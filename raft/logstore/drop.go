@@ -13,6 +13,18 @@ const droppedPrefix = "dropped-"
 
 // Drop removes everything of a group, durably. Its stores must not be in use.
 func (d *DB) Drop(group uint32) error {
+	if err := d.DropLog(group); err != nil {
+		return err
+	}
+	from, to := stableKey(group, nil), []byte{spaceStable + 1}
+	if group != ^uint32(0) {
+		to = stableKey(group+1, nil)
+	}
+	return d.write(func() error { return d.db.DeleteRange(from, to, pebble.Sync) })
+}
+
+// DropLog removes a group's entries, durably, and keeps its stable records.
+func (d *DB) DropLog(group uint32) error {
 	fsys := d.opts.FS
 	dir := fsys.PathJoin(d.path, groupDir(group))
 	if _, err := fsys.Stat(dir); err == nil {
@@ -21,11 +33,7 @@ func (d *DB) Drop(group uint32) error {
 			return fmt.Errorf("raft log %s: dropping group %d: %w", d.path, group, err)
 		}
 	}
-	from, to := stableKey(group, nil), []byte{spaceStable + 1}
-	if group != ^uint32(0) {
-		to = stableKey(group+1, nil)
-	}
-	return d.write(func() error { return d.db.DeleteRange(from, to, pebble.Sync) })
+	return nil
 }
 
 // removeDropped finishes what a crash in Drop has left.

@@ -120,6 +120,15 @@ func (p *Peers) Progress(id string, term uint64) Progress {
 	return out
 }
 
+// Forget drops what is known of a node that has left or is to join.
+func (p *Peers) Forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q := p.peers[id]; q != nil {
+		*q = peer{next: q.next}
+	}
+}
+
 // contact returns a channel closed when the follower has next acknowledged a request.
 func (p *Peers) contact(id string) <-chan struct{} {
 	p.mu.Lock()
