@@ -189,6 +189,36 @@ func (b *builder) on(n *node, name, alias string) {
 	n.title = t
 }
 
+// scanAlias is the name by which a scan's columns are qualified.
+func scanAlias(n planner.Node) (string, bool) {
+	switch x := n.(type) {
+	case *planner.Scan:
+		return x.Alias, true
+	case *planner.VirtualScan:
+		return x.Alias, true
+	case *planner.FunctionScan:
+		return x.Alias, true
+	case *planner.CTEScan:
+		return x.Alias, true
+	case *planner.WorkTableScan:
+		return x.Alias, true
+	}
+	return "", false
+}
+
+// scanColumns shows the columns of a scan in its conditions: without the relation,
+// but with VERBOSE always with it.
+func (b *builder) scanColumns(alias string) func(*expr.Col) string {
+	prefix := QuoteIdent(alias) + "."
+	return func(c *expr.Col) string {
+		name, qualified := strings.CutPrefix(c.Name, prefix)
+		if b.opt.Verbose && (qualified || !strings.ContainsAny(name, ".( ")) {
+			return prefix + name
+		}
+		return name
+	}
+}
+
 func (b *builder) filter(n *node, e expr.Expr) {
 	if e == nil {
 		return

@@ -55,7 +55,7 @@ func TestText(t *testing.T) {
               Hash Cond: (t.a = u.a)
               Join Filter: (t.a <> u.a)
               ->  Seq Scan on t  (cost=0.00..1.50 rows=10 width=4)
-                    Filter: (t.a > 3)
+                    Filter: (a > 3)
               ->  Hash  (cost=1.50..1.50 rows=10 width=4)
                     ->  Seq Scan on u  (cost=0.00..1.50 rows=10 width=4)
 `

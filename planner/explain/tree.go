@@ -75,6 +75,9 @@ func (b *builder) node(n planner.Node) *node {
 	if b.opt.Verbose {
 		out.items = append(out.items, item{"Output", b.output(n), true})
 	}
+	if alias, ok := scanAlias(real); ok {
+		b.d.cols = b.scanColumns(alias)
+	}
 	b.describe(out, real)
 	if len(filters) > 0 {
 		var all []expr.Expr
