@@ -56,7 +56,8 @@ type cteScanOp struct {
 	r      spoolReader
 	filter *expr.Program
 	sel    []uint16
-	out    batch
+	rejected
+	out batch
 }
 
 func (x *Execution) buildCTEScan(p *planner.CTEScan) (built, error) {
@@ -93,7 +94,7 @@ func (o *cteScanOp) next() (*batch, error) {
 			return b, err
 		}
 		o.out = *b
-		ok, err := applyFilter(o.x, o.filter, &o.out, &o.sel)
+		ok, err := applyFilter(o.x, o.filter, &o.out, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +230,8 @@ type workTableScanOp struct {
 	at     int
 	filter *expr.Program
 	sel    []uint16
-	out    batch
+	rejected
+	out batch
 }
 
 func (x *Execution) buildWorkTableScan(p *planner.WorkTableScan) (built, error) {
@@ -255,7 +257,7 @@ func (o *workTableScanOp) next() (*batch, error) {
 		if o.filter == nil {
 			return &o.out, nil
 		}
-		ok, err := applyFilter(o.x, o.filter, &o.out, &o.sel)
+		ok, err := applyFilter(o.x, o.filter, &o.out, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}

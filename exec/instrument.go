@@ -12,6 +12,8 @@ type NodeStats struct {
 	Rows  int64
 	// Startup is the time until the first row of each loop, Total until the end; nodes below included.
 	Startup, Total time.Duration
+	// Removed are rows that the node's condition rejected.
+	Removed int64
 	// SortMethod and SortBytes of a Sort; SortDisk: on disk.
 	SortMethod string
 	SortBytes  int64
@@ -77,6 +79,9 @@ func (o *statOp) next() (*batch, error) {
 	o.s.Total += d
 	if b != nil {
 		o.s.Rows += int64(b.Rows())
+	}
+	if r, ok := o.in.(interface{ rejectedRows() int64 }); ok {
+		o.s.Removed = r.rejectedRows()
 	}
 	switch op := o.in.(type) {
 	case *sortOp:

@@ -18,7 +18,8 @@ type joinOut struct {
 	lidx        []uint16
 	ridx        []int32
 	sel         []uint16
-	lcols       []*expr.Vec
+	rejected
+	lcols []*expr.Vec
 	// matched left rows of the current batch, by physical row.
 	matched [expr.BatchSize / 64]uint64
 	res     batch
@@ -93,7 +94,7 @@ func (o *joinOut) emit(s *store, rightSeen expr.Bitmap) (*batch, error) {
 	s.gather(o.rdst, 0, o.ridx)
 	b.N = n
 	if o.cond != nil {
-		ok, err := applyFilter(o.x, o.cond, b, &o.sel)
+		ok, err := applyFilter(o.x, o.cond, b, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}

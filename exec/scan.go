@@ -25,10 +25,11 @@ type scanOp struct {
 	told   bool
 	detail map[string]int64 // what the scanner says of itself (EXPLAIN ANALYZE)
 
-	sc   engine.Scanner
-	in   expr.Batch
-	out  batch
-	sel  []uint16
+	sc  engine.Scanner
+	in  expr.Batch
+	out batch
+	sel []uint16
+	rejected
 	done bool
 	// unique: the whole key of a unique index is given: one Get instead of a scan.
 	unique bool
@@ -228,7 +229,7 @@ func (o *scanOp) next() (*batch, error) {
 		if o.filter == nil {
 			return &o.out, nil
 		}
-		ok, err := applyFilter(o.x, o.filter, &o.out, &o.sel)
+		ok, err := applyFilter(o.x, o.filter, &o.out, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}
@@ -239,8 +240,14 @@ func (o *scanOp) next() (*batch, error) {
 	return nil, nil
 }
 
+// rejected counts the rows that an operator's condition did not let through.
+type rejected int64
+
+func (r *rejected) rejectedRows() int64 { return int64(*r) }
+
 // applyFilter narrows the batch's selection; false when no row is left.
-func applyFilter(x *Execution, cond *expr.Program, b *batch, buf *[]uint16) (bool, error) {
+func applyFilter(x *Execution, cond *expr.Program, b *batch, buf *[]uint16, out *rejected) (bool, error) {
+	before := b.Rows()
 	if *buf == nil {
 		*buf = make([]uint16, 0, expr.BatchSize)
 	}
@@ -253,6 +260,7 @@ func applyFilter(x *Execution, cond *expr.Program, b *batch, buf *[]uint16) (boo
 	} else {
 		b.Sel = sel
 	}
+	*out += rejected(before - len(sel))
 	return len(sel) > 0, nil
 }
 

@@ -121,7 +121,8 @@ type functionScanOp struct {
 	out        *batch
 	room       int // rows that out's vectors have room for
 	sel        []uint16
-	done       bool
+	rejected
+	done bool
 }
 
 // firstRoom: most functions in FROM return few rows.
@@ -214,7 +215,7 @@ func (o *functionScanOp) next() (*batch, error) {
 		if o.filter == nil {
 			return o.out, nil
 		}
-		ok, err := applyFilter(o.x, o.filter, o.out, &o.sel)
+		ok, err := applyFilter(o.x, o.filter, o.out, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}

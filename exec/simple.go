@@ -100,6 +100,7 @@ type filterOp struct {
 	cond *expr.Program
 	out  batch
 	sel  []uint16
+	rejected
 }
 
 func (x *Execution) buildFilter(p *planner.Filter, used need) (built, error) {
@@ -130,7 +131,7 @@ func (o *filterOp) next() (*batch, error) {
 			return nil, err
 		}
 		o.out = *b
-		ok, err := applyFilter(o.x, o.cond, &o.out, &o.sel)
+		ok, err := applyFilter(o.x, o.cond, &o.out, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}

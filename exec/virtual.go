@@ -16,7 +16,8 @@ type virtualOp struct {
 	row    []sqltypes.Datum
 	out    *batch
 	sel    []uint16
-	none   bool
+	rejected
+	none bool
 }
 
 func (x *Execution) buildVirtual(p *planner.VirtualScan) (built, error) {
@@ -93,7 +94,7 @@ func (o *virtualOp) next() (*batch, error) {
 		if o.filter == nil {
 			return o.out, nil
 		}
-		ok, err := applyFilter(o.x, o.filter, o.out, &o.sel)
+		ok, err := applyFilter(o.x, o.filter, o.out, &o.sel, &o.rejected)
 		if err != nil {
 			return nil, err
 		}

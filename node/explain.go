@@ -35,7 +35,7 @@ func (explainer) Explain(pc *planner.Context, plan *planner.Plan, x session.Exec
 
 func nodeStats(s exec.NodeStats) *explain.NodeStats {
 	out := &explain.NodeStats{Loops: s.Loops, Rows: s.Rows, Startup: s.Startup, Total: s.Total, Memory: s.PeakBytes, SortMethod: s.SortMethod,
-		Batches: int64(s.HashBatches), Detail: s.Detail}
+		Batches: int64(s.HashBatches), RemovedByFilter: s.Removed, Detail: s.Detail}
 	if s.SortMethod != "" {
 		out.Memory = s.SortBytes
 		if s.SortDisk {
