@@ -49,7 +49,7 @@ func startFront(n *Node) (*front, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	f.server, err = pgfront.NewServer(pgfront.Config{Deps: deps, TLS: tlsConf, Policy: policy, Logger: n.log, MaxConnections: n.cfg.MaxConnections,
-		Peer: func(c auth.Client, params map[string]string) bool {
+		Peer: func(c auth.Client, params map[string]string) (bool, error) {
 			return peer.Verify(secret, c.User, c.Database, params, n.cfg.now())
 		},
 		Shard: func(id string) (*session.Deps, error) { return n.shardDeps(id, f.registry) }})

@@ -60,11 +60,7 @@ type ended struct{ ctx context.Context }
 
 // Dial opens a session. When it fails nothing has been executed.
 func Dial(ctx context.Context, o Options) (*Conn, error) {
-	cfg, err := o.config()
-	if err != nil {
-		return nil, err
-	}
-	pc, err := pgconn.ConnectConfig(ctx, cfg)
+	pc, name, err := o.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +69,7 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: o.MaxMessage,
-		name: cfg.RuntimeParams[ParamSession]}
+		name: name}
 	if c.max <= 0 {
 		c.max = 1 << 30
 	}
@@ -83,11 +79,25 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 
 // Connect opens a session that speaks through pgx's own client.
 func Connect(ctx context.Context, o Options) (*pgconn.PgConn, error) {
-	cfg, err := o.config()
-	if err != nil {
-		return nil, err
+	pc, _, err := o.connect(ctx)
+	return pc, err
+}
+
+// connect opens a connection and tells the name it goes by; once more with the
+// other node's time if the clocks differ too much.
+func (o Options) connect(ctx context.Context) (*pgconn.PgConn, string, error) {
+	for again := true; ; again = false {
+		cfg, err := o.config()
+		if err != nil {
+			return nil, "", err
+		}
+		pc, err := pgconn.ConnectConfig(ctx, cfg)
+		if now, told := toldTime(err); told && again {
+			o.Now = now
+			continue
+		}
+		return pc, cfg.RuntimeParams[ParamSession], err
 	}
-	return pgconn.ConnectConfig(ctx, cfg)
 }
 
 // config is how pgx connects.

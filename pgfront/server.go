@@ -40,8 +40,8 @@ type Config struct {
 	// Policy chooses how clients authenticate; nil trusts this machine and asks others for SCRAM.
 	Policy auth.Policy
 	// Peer recognises another node of the cluster by its certificate or secret and lets it
-	// assert a role; nil: nobody.
-	Peer func(c auth.Client, params map[string]string) bool
+	// assert a role; nil: nobody. An error refuses who only says that it is one.
+	Peer func(c auth.Client, params map[string]string) (bool, error)
 	// Shard finds what a peer's session is built on that names another shard than
 	// the home shard (parameter ostraka.peer_shard); nil: there is none.
 	Shard func(id string) (*session.Deps, error)
@@ -247,7 +247,13 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	}
 	who := auth.Client{User: user, Database: database, Remote: conn.RemoteAddr(), TLS: state}
 	method := s.cfg.Policy(who)
-	peer, peerSession := s.cfg.Peer != nil && s.cfg.Peer(who, params), ""
+	peer, peerSession := false, ""
+	if s.cfg.Peer != nil {
+		var err error
+		if peer, err = s.cfg.Peer(who, params); err != nil {
+			return err
+		}
+	}
 	if peer {
 		peerSession = params["ostraka.peer_session"]
 	}

@@ -12,9 +12,34 @@ import (
 // all who wait.
 type freshness struct {
 	mu     sync.Mutex
-	asOf   time.Time     // when the newest barrier that is applied was begun; guarded by mu
+	asOf   instant       // when the newest barrier that is applied was begun; guarded by mu
 	flight chan struct{} // not nil while a barrier is under way, closed at its end; guarded by mu
 	err    error         // of the last barrier; guarded by mu
+}
+
+// instant is a moment on both clocks of a node. Ages are told by the steady one,
+// which never jumps, but may stand still while the machine sleeps; the wall clock
+// only ever makes something older: where it has jumped, either way, nothing known
+// from before the jump is fresh.
+type instant struct {
+	steady, wall time.Time
+}
+
+func (s *Shard) instant() instant {
+	return instant{steady: time.Now(), wall: s.opts.Now().Round(0)}
+}
+
+// within reports that at most max has passed from a to b, or that a is the later one.
+func (a instant) within(max time.Duration, b instant) bool {
+	if a.steady.IsZero() {
+		return false
+	}
+	age := b.steady.Sub(a.steady)
+	if age <= 0 {
+		return true
+	}
+	wall := b.wall.Sub(a.wall)
+	return age <= max && wall >= 0 && wall <= max
 }
 
 // freshTimeout bounds the wait for the position of a barrier; the barrier itself
@@ -24,11 +49,11 @@ const freshTimeout = 10 * time.Second
 // WaitFresh implements engine.Engine.
 func (s *Shard) WaitFresh(ctx context.Context, max time.Duration) error {
 	f := &s.fresh
-	now := s.opts.Now()
+	now := s.instant()
 	var own chan struct{} // the barrier that was begun after the call, or is new enough at its end
 	for {
 		f.mu.Lock()
-		if !f.asOf.IsZero() && now.Sub(f.asOf) <= max {
+		if f.asOf.within(max, now) {
 			f.mu.Unlock()
 			return nil
 		}
@@ -60,7 +85,7 @@ func (s *Shard) WaitFresh(ctx context.Context, max time.Duration) error {
 
 // refresh runs one barrier.
 func (s *Shard) refresh(done chan struct{}) {
-	begun := s.opts.Now()
+	begun := s.instant()
 	pos, err := s.Log().ReadBarrier(s.stop)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(s.stop, freshTimeout)

@@ -114,7 +114,10 @@ func (s *Shard) hasCommitted(xid uint64) (bool, error) {
 }
 
 // confirmed returns the term of this node's leadership, confirmed by a majority
-// after the call began, with everything acknowledged before it applied.
+// after the call began, with everything acknowledged before it applied. What has
+// not committed by then and was proposed in an earlier term never will: the log of
+// whoever leads next has this term's first entry, and an entry appended in another
+// term than its proposal's is refused.
 func (s *Shard) confirmed(ctx context.Context) (*term, error) {
 	t, err := s.leading(ctx)
 	if err != nil {
@@ -128,7 +131,9 @@ func (s *Shard) confirmed(ctx context.Context) (*term, error) {
 		return nil, pgerror.Wrap(errors.Join(err, engine.ErrNotLeader), pgerror.CannotConnectNow, "no majority of the nodes answers").
 			WithHint("Try again when a majority of the nodes is up.")
 	}
-	if t.ended.Load() {
+	// The barrier may have been a later leader's, before this shard has noticed that
+	// its term is over: that leader knows what runs there, this one does not.
+	if l := s.Log().Leadership(); t.ended.Load() || !l.IsLeader || l.Term != t.id {
 		return nil, errTermOver()
 	}
 	return t, nil

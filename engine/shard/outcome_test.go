@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ostraka/engine"
+	"ostraka/engine/commitlog"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -74,5 +75,40 @@ func TestOutcomes(t *testing.T) {
 	}
 	if n > 2*(2+2)*outcomeBlock {
 		t.Errorf("%d records are kept", n)
+	}
+}
+
+// deposedLog is a log that another node leads, of which the shard has not heard:
+// barriers are answered by that node.
+type deposedLog struct{ commitlog.Log }
+
+func (l deposedLog) Leadership() commitlog.Leadership {
+	now := l.Log.Leadership()
+	return commitlog.Leadership{Term: now.Term + 1, LeaderID: "other"}
+}
+
+// TestOutcomeOfAnotherTerm: a leader that was deposed and has not noticed says of
+// nothing that it was aborted, though a barrier succeeds: it may be running where
+// the barrier came from.
+func TestOutcomeOfAnotherTerm(t *testing.T) {
+	s, l := testEngine(t)
+	ctx := context.Background()
+	tx := begin(t, s)
+	xid, err := tx.Xid(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx.Rollback()
+	if st, err := s.TransactionStatus(ctx, xid); err != nil || st != engine.TxnAborted {
+		t.Fatal(st, err)
+	}
+	s.clogMu.Lock()
+	s.clog = deposedLog{l}
+	s.clogMu.Unlock()
+	if st, err := s.TransactionStatus(ctx, xid); pgerror.CodeOf(err) != pgerror.TRSerializationFailure {
+		t.Error(st, err)
+	}
+	if _, st, err := s.TokenStatus(ctx, "0123456789abcdef.1"); pgerror.CodeOf(err) != pgerror.TRSerializationFailure {
+		t.Error(st, err)
 	}
 }
