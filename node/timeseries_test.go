@@ -119,3 +119,43 @@ func TestCreateHypertable(t *testing.T) {
 	cl.do("CREATE TABLE full_one (time timestamptz, v float8); INSERT INTO full_one VALUES (now(), 1)")
 	cl.fails("SELECT create_hypertable('full_one', 'time')", "0A000")
 }
+
+// TestTimeSeriesChunks: windows that lie on one side of the bounds as a whole are
+// listed, and dropped with their rows; others keep theirs.
+func TestTimeSeriesChunks(t *testing.T) {
+	c := demoCluster(t)
+	l := dial(t, c.leader())
+	l.do("DROP TABLE IF EXISTS ch, chn, chp; CREATE TABLE ch (time timestamptz NOT NULL, host text, v float8) WITH (timeseries, tags = 'host', window = '1 day')")
+	l.do("CREATE TABLE chn (time bigint NOT NULL, v float8) WITH (timeseries, time_column = 'time', tags = '', window = '100')")
+	l.do("CREATE TABLE chp (i int)")
+	f := dial(t, c.follower())
+	f.do("INSERT INTO chp VALUES (0)") // brings the catalogue
+	f.do("SET timezone = 'UTC'")
+	f.want("SELECT count(*) FROM show_chunks('ch')", "0")
+	f.do("INSERT INTO ch SELECT '1999-12-30 12:00+00'::timestamptz + i * interval '12 h', h, i FROM generate_series(0, 9) i, (VALUES ('a'), ('b')) x(h)")
+	f.want("SELECT count(*) FROM show_chunks('ch')", "6")
+	f.want("SELECT c FROM show_chunks('ch', older_than => '2000-01-01 00:00+00'::timestamptz) c ORDER BY c LIMIT 1", "[1999-12-30 00:00:00+00, 1999-12-31 00:00:00+00)")
+	f.want("SELECT count(*) FROM show_chunks('ch', interval '1 day', interval '100 years')", "6")
+	f.want("SELECT count(*) FROM show_chunks('ch', timestamptz '-infinity')", "0")
+	f.want("SELECT string_agg(c, ';') FROM drop_chunks('ch', '2000-01-02 18:00+00'::timestamptz, '1999-12-31 06:00+00'::timestamptz) c", "[2000-01-01 00:00:00+00, 2000-01-02 00:00:00+00)")
+	f.want("SELECT count(*) || '/' || count(*) FILTER (WHERE time >= '2000-01-01' AND time < '2000-01-02') FROM ch", "16/0")
+	f.do("INSERT INTO ch VALUES ('2000-01-01 00:00+00', 'a', 1)")
+	f.want("SELECT count(*) FROM ch WHERE time >= '2000-01-01' AND time < '2000-01-02'", "1")
+	f.want("SELECT count(*) FROM drop_chunks('ch', '2000-01-01 23:59+00'::timestamptz)", "2")
+	f.want("SELECT min(time)::text FROM ch", "2000-01-01 00:00:00+00")
+	f.do("BEGIN")
+	f.fails("SELECT drop_chunks('ch', interval '1 day')", "25001")
+	f.do("ROLLBACK")
+	f.do("SET default_transaction_read_only = on")
+	f.fails("SELECT drop_chunks('ch', interval '1 day')", "25006")
+	f.do("RESET default_transaction_read_only")
+	f.fails("SELECT drop_chunks('chp', interval '1 day')", "42809")
+	f.fails("SELECT drop_chunks('ch', 5)", "22023")
+	f.fails("SELECT drop_chunks('chn', interval '1 day')", "22023")
+	f.do("INSERT INTO chn SELECT i * 50, i FROM generate_series(-3, 3) i")
+	f.want("SELECT string_agg(c, ';') FROM drop_chunks('chn', 100) c", "[-200, -100);[-100, 0);[0, 100)")
+	f.want("SELECT string_agg(time::text, ',' ORDER BY time) FROM chn", "100,150")
+	l.do("DROP ROLE IF EXISTS chunk_guest; CREATE ROLE chunk_guest")
+	l.do("SET ROLE chunk_guest")
+	l.fails("SELECT drop_chunks('ch', interval '1 day')", "42501")
+}
