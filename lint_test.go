@@ -17,7 +17,7 @@ import (
 var rooms = [][]string{
 	{"cmd"},
 	{"torture"},
-	{"node"},
+	{"node", "router"},
 	{"pgfront"},
 	{"shardrouter"},
 	{"docstore", "tsdb", "peer"},
@@ -39,7 +39,7 @@ var owners = []struct {
 	{"github.com/cockroachdb/pebble/v2", []string{"engine/storage", "engine/shard", "raft", "tsdb", "objectlog", "torture/disk"}, "storage formats are known in one place each"},
 	{"github.com/jeroenrinzema/psql-wire", []string{"pgfront"}, "only the front end knows the listener"},
 	{"github.com/jackc/pgx/v5/pgproto3", []string{"pgfront", "peer"}, "only the front end and peers know protocol messages"},
-	{"github.com/pganalyze/pg_query_go/v5", []string{"planner", "exec/ddl", "pgfront", "node"}, "syntax trees end where execution begins"},
+	{"github.com/pganalyze/pg_query_go/v5", []string{"planner", "exec/ddl", "pgfront", "node", "router"}, "syntax trees end where execution begins"},
 	{"github.com/prometheus/client_golang", []string{"node"}, "metrics are exposed by the node"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "the command line is cmd's"},
 }

@@ -53,6 +53,7 @@ type Conn struct {
 	cancelFn func(context.Context) error
 	cancels  sync.WaitGroup
 	canceled atomic.Value // the context for which a cancel was sent
+	timeout  time.Duration
 }
 
 // ended wraps a context, so that an atomic.Value can hold any kind.
@@ -179,13 +180,19 @@ func (c *Conn) Send(kind byte, body []byte) error {
 }
 
 // Flush sends what is buffered.
-func (c *Conn) Flush() error { return c.w.Flush() }
+func (c *Conn) Flush() error {
+	if c.timeout > 0 {
+		_ = c.conn.SetWriteDeadline(time.Now().Add(c.timeout))
+	}
+	return c.w.Flush()
+}
 
 // Receive returns the next message; body is valid until the next call. When ctx
 // ends, the running statement is cancelled and the answer still awaited, for at
 // most ten seconds.
 func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
-	if c.r.Buffered() < 5 {
+	c.expect(5)
+	if c.r.Buffered() < 5 && ctx.Done() != nil {
 		fired := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
 			if was, _ := c.canceled.Swap(ended{ctx}).(ended); was.ctx != ctx {
@@ -213,6 +220,7 @@ func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 		c.body = make([]byte, n)
 	}
 	c.body = c.body[:n]
+	c.expect(n)
 	if _, err := io.ReadFull(c.r, c.body); err != nil {
 		return 0, nil, err
 	}
@@ -221,6 +229,9 @@ func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 		c.note(c.body)
 	case 'Z':
 		c.cycles++
+		if c.timeout > 0 {
+			_ = c.conn.SetReadDeadline(time.Time{})
+		}
 	}
 	return head[0], c.body, nil
 }

@@ -12,8 +12,11 @@ import (
 	"ostraka/node"
 )
 
+// options is a configuration that can list its settings.
+type options interface{ Options() []node.Option }
+
 // configFlags adds every option of cfg as a flag, with --config and --print-config.
-func configFlags(cmd *cobra.Command, cfg *node.Config) {
+func configFlags(cmd *cobra.Command, cfg options) {
 	for _, o := range cfg.Options() {
 		help := o.Help + " ($" + o.Env() + ")"
 		switch v := o.Value.(type) {
@@ -38,7 +41,7 @@ func configFlags(cmd *cobra.Command, cfg *node.Config) {
 
 // loadConfig fills cfg from the config file and the environment where no flag was
 // given: flags win over the environment, the environment over the file.
-func loadConfig(cmd *cobra.Command, cfg *node.Config) error {
+func loadConfig(cmd *cobra.Command, cfg options) error {
 	path, _ := cmd.Flags().GetString("config")
 	if path == "" {
 		path = os.Getenv("OSTRAKA_CONFIG")
@@ -93,7 +96,7 @@ func fileText(v any) string {
 	return fmt.Sprint(v)
 }
 
-func printConfig(cmd *cobra.Command, cfg *node.Config) error {
+func printConfig(cmd *cobra.Command, cfg options) error {
 	var doc yaml.MapSlice
 	for _, o := range cfg.Options() {
 		if f := cmd.Flags().Lookup(o.Name); o.Hidden && f.Value.String() == f.DefValue {

@@ -29,6 +29,6 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(startCommand(), demoCommand(), clusterCommand(), sqltestCommand(), versionCommand())
+	root.AddCommand(startCommand(), demoCommand(), routerCommand(), clusterCommand(), sqltestCommand(), versionCommand())
 	return root
 }

@@ -1,0 +1,53 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// DialServer opens a session on any server of PostgreSQL's protocol, as cfg says,
+// and returns what the server reported in ParameterStatus messages. When it fails
+// nothing has been executed.
+func DialServer(ctx context.Context, cfg *pgconn.Config, maxMessage int) (*Conn, map[string]string, error) {
+	pc, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	hj, err := pc.Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: maxMessage}
+	if c.max <= 0 {
+		c.max = 1 << 30
+	}
+	remote := hj.Conn.RemoteAddr()
+	o := Options{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if remote == nil {
+			return nil, fmt.Errorf("peer: the connection has no address")
+		}
+		return new(net.Dialer).DialContext(ctx, remote.Network(), remote.String())
+	}}
+	c.cancelFn = func(ctx context.Context) error { return cancelRequest(ctx, o, hj.PID, hj.SecretKey) }
+	return c, hj.ParameterStatuses, nil
+}
+
+// SetTimeout bounds how long one Receive may wait for bytes and one Flush may
+// take; both then fail with os.ErrDeadlineExceeded and the connection is of no
+// further use. 0: no limit.
+func (c *Conn) SetTimeout(d time.Duration) { c.timeout = d }
+
+// expect sets the deadline of a read of n bytes that may have to wait.
+func (c *Conn) expect(n int) {
+	if c.timeout > 0 && c.r.Buffered() < n {
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))
+	}
+}
+
+// Buffered reports that bytes have arrived that Receive has not returned yet.
+func (c *Conn) Buffered() bool { return c.r.Buffered() > 0 }

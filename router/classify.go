@@ -1,0 +1,266 @@
+package router
+
+import (
+	"strings"
+	"sync"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"ostraka/engine/catalog"
+	"ostraka/planner"
+	"ostraka/planner/parse"
+	_ "ostraka/shardrouter" // declares the doc functions and whether they write
+	"ostraka/sqltypes"
+)
+
+// script is what a query string asks of the router, found from its syntax tree.
+type script struct {
+	// read: nothing in it writes, as far as the tree and declared functions tell.
+	// Names in executes decide further.
+	read bool
+	// pin: what follows needs the same session on the primary (temporary tables, session locks, …).
+	pin bool
+	// listen: messages may arrive at any time from now on.
+	listen bool
+	// begin: opens a block; with readOnly a READ ONLY one.
+	begin, readOnly bool
+	commit          bool // may commit a block
+	rollbackTo      bool
+	control         bool     // has a statement of transaction control
+	executes        []string // SQL EXECUTE of these names
+	states          []state  // changes of the session's state
+}
+
+// state is a statement that changes session state, which both sessions must have.
+type state struct {
+	text       string
+	set        string  // SET or RESET of this parameter, "*" all
+	prepare    string  // PREPARE of this name
+	inner      *script // of what is prepared
+	deallocate string  // name, "*" all
+	discard    bool    // DISCARD ALL
+}
+
+// scripts caches what query texts mean: that depends on nothing but the text.
+var scripts struct {
+	mu sync.Mutex
+	m  map[string]*script // guarded by mu
+}
+
+// Bounds of the cache.
+const (
+	maxCached     = 2048
+	maxCachedText = 4096
+)
+
+// analyse classifies a query string. What does not parse goes to the primary,
+// which says what is wrong with it.
+func analyse(sql string) *script {
+	scripts.mu.Lock()
+	sc := scripts.m[sql]
+	scripts.mu.Unlock()
+	if sc != nil {
+		return sc
+	}
+	sc = analyseText(sql)
+	if len(sql) <= maxCachedText {
+		scripts.mu.Lock()
+		if scripts.m == nil || len(scripts.m) >= maxCached {
+			scripts.m = map[string]*script{}
+		}
+		scripts.m[strings.Clone(sql)] = sc
+		scripts.mu.Unlock()
+	}
+	return sc
+}
+
+func analyseText(sql string) *script {
+	list, err := parse.Parse(sql)
+	if err != nil {
+		return &script{}
+	}
+	sc := &script{read: true}
+	for _, st := range list {
+		sc.add(st.AST, strings.Clone(st.Text))
+	}
+	if sc.control && len(sc.states) > 0 {
+		sc.pin, sc.read = true, false // which of them lasts is not known from outside
+	}
+	return sc
+}
+
+// add takes one statement in.
+func (sc *script) add(n *pg.Node, text string) {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_TransactionStmt:
+		sc.transaction(x.TransactionStmt)
+		return
+	case *pg.Node_VariableSetStmt:
+		s := x.VariableSetStmt
+		switch {
+		case s.IsLocal, s.Kind == pg.VariableSetKind_VAR_SET_MULTI && s.Name != "SESSION CHARACTERISTICS":
+			sc.control = true // ends with the block
+		case s.Kind == pg.VariableSetKind_VAR_RESET_ALL:
+			sc.states = append(sc.states, state{text: text, set: "*"})
+		default:
+			sc.states = append(sc.states, state{text: text, set: strings.ToLower(s.Name)})
+		}
+		return
+	case *pg.Node_VariableShowStmt:
+		if strings.EqualFold(x.VariableShowStmt.Name, "ostraka.position") {
+			sc.read = false
+		}
+		return
+	case *pg.Node_PrepareStmt:
+		inner := &script{read: true}
+		inner.add(x.PrepareStmt.Query, "")
+		sc.read = sc.read && inner.read
+		sc.states = append(sc.states, state{text: text, prepare: x.PrepareStmt.Name, inner: inner})
+		return
+	case *pg.Node_DeallocateStmt:
+		name := x.DeallocateStmt.Name
+		if name == "" {
+			name = "*"
+		} else {
+			sc.executes = append(sc.executes, name) // it must be there to be closed
+		}
+		sc.states = append(sc.states, state{text: text, deallocate: name})
+		return
+	case *pg.Node_DiscardStmt:
+		if x.DiscardStmt.Target == pg.DiscardMode_DISCARD_ALL {
+			sc.states = append(sc.states, state{text: text, discard: true, set: "*", deallocate: "*"})
+		}
+		sc.read = false
+		return
+	case *pg.Node_ListenStmt:
+		sc.listen, sc.pin, sc.read = true, true, false
+		return
+	case *pg.Node_DeclareCursorStmt:
+		const hold = 0x20
+		sc.pin = sc.pin || x.DeclareCursorStmt.Options&hold != 0
+	case *pg.Node_CallStmt, *pg.Node_DoStmt, *pg.Node_LoadStmt:
+		sc.pin = true
+	case *pg.Node_ExecuteStmt:
+		sc.executes = append(sc.executes, x.ExecuteStmt.Name)
+	}
+	switch parse.Classify(n, names{sc}) {
+	case planner.ClassRead:
+	case planner.ClassControl:
+		if n.GetExecuteStmt() == nil {
+			sc.read = false // cursors and what else belongs to one session
+		}
+	default:
+		sc.read = false
+	}
+	if temporary(n) {
+		sc.pin, sc.read = true, false
+	}
+	if sc.pin {
+		sc.read = false
+	}
+	executed(n, sc)
+}
+
+func (sc *script) transaction(s *pg.TransactionStmt) {
+	sc.control = true
+	switch s.Kind {
+	case pg.TransactionStmtKind_TRANS_STMT_BEGIN, pg.TransactionStmtKind_TRANS_STMT_START:
+		readOnly := false
+		for _, o := range s.Options {
+			if d := o.GetDefElem(); d.GetDefname() == "transaction_read_only" {
+				c := d.Arg.GetAConst()
+				readOnly = c.GetIval().GetIval() != 0 || c.GetBoolval().GetBoolval()
+			}
+		}
+		sc.begin, sc.readOnly = true, readOnly
+		sc.read = sc.read && readOnly
+	case pg.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
+		sc.rollbackTo = true
+	case pg.TransactionStmtKind_TRANS_STMT_COMMIT:
+		sc.commit = true
+	case pg.TransactionStmtKind_TRANS_STMT_PREPARE, pg.TransactionStmtKind_TRANS_STMT_COMMIT_PREPARED, pg.TransactionStmtKind_TRANS_STMT_ROLLBACK_PREPARED:
+		sc.commit, sc.read = true, false
+	}
+}
+
+// executed finds EXECUTE below another statement (EXPLAIN, CREATE TABLE AS).
+func executed(n *pg.Node, sc *script) {
+	if n.GetExplainStmt() == nil && n.GetCreateTableAsStmt() == nil {
+		return
+	}
+	parse.Walk(n, func(n *pg.Node) bool {
+		if e := n.GetExecuteStmt(); e != nil {
+			sc.executes = append(sc.executes, e.Name)
+		}
+		return true
+	})
+}
+
+// temporary reports that a statement makes or names something only its session has.
+func temporary(n *pg.Node) bool {
+	temp := func(r *pg.RangeVar) bool {
+		return r != nil && (r.Relpersistence == "t" || strings.HasPrefix(r.Schemaname, "pg_temp"))
+	}
+	found := false
+	switch x := n.GetNode().(type) {
+	case *pg.Node_CreateStmt:
+		found = temp(x.CreateStmt.Relation)
+	case *pg.Node_CreateTableAsStmt:
+		found = temp(x.CreateTableAsStmt.GetInto().GetRel())
+	case *pg.Node_ViewStmt:
+		found = temp(x.ViewStmt.View)
+	case *pg.Node_CreateSeqStmt:
+		found = temp(x.CreateSeqStmt.Sequence)
+	}
+	parse.Walk(n, func(n *pg.Node) bool {
+		found = found || temp(n.GetRangeVar()) || temp(n.GetSelectStmt().GetIntoClause().GetRel())
+		return !found
+	})
+	return found
+}
+
+// names answers the classifier without a catalogue.
+type names struct{ sc *script }
+
+// onPrimary are functions that write nothing but belong to the session on the
+// primary, or write depending on their arguments.
+var onPrimary = map[string]bool{
+	"currval": true, "lastval": true, "pg_is_in_recovery": true, "pg_export_snapshot": true,
+	"txid_current": true, "txid_current_if_assigned": true, "pg_current_xact_id_if_assigned": true,
+	"pg_current_wal_lsn": true, "pg_current_wal_insert_lsn": true, "pg_current_wal_flush_lsn": true,
+	"pg_my_temp_schema": true, "aggregate": true,
+}
+
+// Function implements parse.Lookups: what is not known as built in may write.
+func (l names) Function(schema, name string) parse.Effect {
+	if strings.HasPrefix(name, "pg_advisory_") || strings.HasPrefix(name, "pg_try_advisory_") || name == "set_config" {
+		l.sc.pin = true
+		return parse.EffectWrite
+	}
+	if onPrimary[name] {
+		return parse.EffectWrite
+	}
+	want := map[string]sqltypes.OID{"": sqltypes.NamespaceCatalog, "pg_catalog": sqltypes.NamespaceCatalog,
+		"doc": sqltypes.NamespaceDoc, "ostraka": sqltypes.NamespaceOstraka}
+	ns, ok := want[schema]
+	known := false
+	for _, p := range sqltypes.ProcsByName(name) {
+		if !ok || p.Namespace != ns {
+			continue
+		}
+		if p.Writes {
+			return parse.EffectWrite
+		}
+		known = true
+	}
+	if !known {
+		return parse.EffectWrite
+	}
+	return parse.EffectNone
+}
+
+// Relation implements parse.Lookups: there is no catalogue.
+func (names) Relation(string, string) *catalog.Relation { return nil }
+
+// Prepared implements parse.Lookups: names are resolved when they are executed.
+func (names) Prepared(string) (planner.Class, bool) { return planner.ClassControl, true }
