@@ -16,7 +16,7 @@ type routerConfig struct{ router.Config }
 func (c *routerConfig) Options() []node.Option {
 	var out []node.Option
 	for _, o := range c.Config.Options() {
-		out = append(out, node.Option(o))
+		out = append(out, node.Option{Name: o.Name, Help: o.Help, Value: o.Value})
 	}
 	return out
 }
