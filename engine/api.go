@@ -34,6 +34,8 @@ type TxnOptions struct {
 	Async bool
 	// PID names the session in lock tables and deadlock details.
 	PID int32
+	// Sender is the process id that notifications carry: the one its client was told, on whichever node; 0: PID.
+	Sender int32
 }
 
 // View is a consistent state to read from: a snapshot of the local replica, with

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	_ "github.com/lib/pq"
 )
 
@@ -455,6 +456,86 @@ func TestForwardPipeline(t *testing.T) {
 	}
 }
 
+// TestForwardPipelineErrors: an error found here comes after the answers of the leader to what was sent before it, and before what
+// follows up to Sync; an error of the leader's comes first when it is the first.
+func TestForwardPipelineErrors(t *testing.T) {
+	c := demoCluster(t)
+	f := dial(t, c.follower())
+	f.do("CREATE TABLE pipe_err (id int PRIMARY KEY)")
+	insert := func(sql string) []pgproto3.FrontendMessage {
+		return []pgproto3.FrontendMessage{&pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{}}
+	}
+	sync, query := &pgproto3.Sync{}, &pgproto3.Query{String: "SELECT 1"}
+	for _, x := range []struct {
+		name string
+		send []pgproto3.FrontendMessage
+		want string
+	}{
+		{"Parse fails", append(append(insert("INSERT INTO pipe_err VALUES (1)"), insert("SELEKT")...), sync), "1 2 C:INSERT 0 1 E:42601 Z:I"},
+		{"Bind fails", append(insert("INSERT INTO pipe_err VALUES (1)"), &pgproto3.Bind{PreparedStatement: "none"}, sync), "1 2 C:INSERT 0 1 E:26000 Z:I"},
+		{"Execute fails", append(insert("INSERT INTO pipe_err VALUES (1)"), &pgproto3.Execute{Portal: "none"}, sync), "1 2 C:INSERT 0 1 E:34000 Z:I"},
+		{"Describe fails", append(insert("INSERT INTO pipe_err VALUES (1)"), &pgproto3.Describe{ObjectType: 'S', Name: "none"}, sync), "1 2 C:INSERT 0 1 E:26000 Z:I"},
+		{"both fail", append(append(insert("INSERT INTO pipe_err SELECT 1 / (g - 1) FROM generate_series(1, 1) g"), insert("SELEKT")...), sync), "1 2 E:22012 Z:I"},
+		{"a query before Sync", append(insert("INSERT INTO pipe_err SELECT 1 / (g - 1) FROM generate_series(1, 1) g"), query, sync, query), "1 2 E:22012 Z:I T D C:SELECT 1 Z:I"},
+	} {
+		if got := exchange(t, f, x.send); got != x.want {
+			t.Errorf("%s: got %s, want %s", x.name, got, x.want)
+		}
+	}
+	f.want("SELECT count(*) FROM pipe_err", "0")
+}
+
+// exchange sends messages and sums up the answers to the last ReadyForQuery that they ask for.
+func exchange(t *testing.T, c *client, send []pgproto3.FrontendMessage) string {
+	t.Helper()
+	fe := c.PgConn().Frontend()
+	ready := 0
+	skip := false
+	for _, m := range send {
+		fe.Send(m)
+		switch m.(type) {
+		case *pgproto3.Sync:
+			ready, skip = ready+1, false
+		case *pgproto3.Query:
+			if !skip {
+				ready++
+			}
+		default:
+			skip = true // a Query between messages of a series is skipped when they fail
+		}
+	}
+	if err := fe.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for ready > 0 {
+		m, err := fe.Receive()
+		if err != nil {
+			t.Fatalf("%v after %v", err, out)
+		}
+		switch m := m.(type) {
+		case *pgproto3.ParseComplete:
+			out = append(out, "1")
+		case *pgproto3.BindComplete:
+			out = append(out, "2")
+		case *pgproto3.CommandComplete:
+			out = append(out, "C:"+string(m.CommandTag))
+		case *pgproto3.ErrorResponse:
+			out = append(out, "E:"+m.Code)
+		case *pgproto3.RowDescription:
+			out = append(out, "T")
+		case *pgproto3.DataRow:
+			out = append(out, "D")
+		case *pgproto3.NotificationResponse:
+			out = append(out, "A:"+m.Payload)
+		case *pgproto3.ReadyForQuery:
+			out = append(out, "Z:"+string(m.TxStatus))
+			ready--
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // TestForwardCopy: COPY in both directions through a follower.
 func TestForwardCopy(t *testing.T) {
 	c := demoCluster(t)
@@ -613,6 +694,18 @@ func TestForwardNotify(t *testing.T) {
 				t.Fatalf("node %d: %+v %v, want %s", i+1, n, err, want)
 			}
 		}
+	}
+	// A listener that notifies itself is told before its command ends, and under its own process id.
+	own := dial(t, c.follower())
+	own.do("LISTEN own")
+	for range 20 {
+		if got := exchange(t, own, []pgproto3.FrontendMessage{&pgproto3.Query{String: "NOTIFY own, 'me'"}}); got != "C:NOTIFY A:me Z:I" {
+			t.Fatalf("got %s", got)
+		}
+	}
+	own.do("NOTIFY own")
+	if n, err := own.WaitForNotification(bounded(t)); err != nil || n.PID != own.PgConn().PID() {
+		t.Errorf("%+v %v: the sender is %d", n, err, own.PgConn().PID())
 	}
 	f.do("NOTIFY ch, 'last'")
 	for i, cl := range ls {

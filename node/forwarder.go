@@ -72,7 +72,7 @@ func (f forwarder) dial(ctx context.Context, leader string, term uint64, id sess
 	if err != nil {
 		return nil, err
 	}
-	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID, Shard: f.shard,
+	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID, PID: id.PID, Shard: f.shard,
 		Secret: secret, Now: f.n.cfg.now(), Dial: f.n.dialer(leader)})
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface

@@ -29,6 +29,7 @@ type Options struct {
 	Database string
 	App      string
 	Node     string // this node's id
+	PID      int32  // of the session it acts for, in this node's client's eyes; 0: none
 	Shard    string // the shard the session is bound to; "": the home shard
 	Secret   []byte // the cluster's join secret
 	TLS      *tls.Config
@@ -130,6 +131,9 @@ func (o *Options) config() (*pgconn.Config, error) {
 		"application_name": o.App,
 		ParamNode:          o.Node, ParamTime: at, ParamToken: token(o.Secret, o.Node, o.User, o.Database, at),
 		ParamSession: name,
+	}
+	if o.PID != 0 {
+		cfg.RuntimeParams[ParamPID] = strconv.Itoa(int(o.PID))
 	}
 	if o.Shard != "" {
 		cfg.RuntimeParams[ParamShard] = o.Shard

@@ -23,6 +23,8 @@ const (
 	ParamToken = "ostraka.peer_token"
 	// ParamSession is a random name of the connection, see Conn.Transaction.
 	ParamSession = "ostraka.peer_session"
+	// ParamPID is the process id of the session that it acts for, as its client was told.
+	ParamPID = "ostraka.peer_pid"
 	// ParamShard binds the session to another shard that the node hosts.
 	ParamShard = "ostraka.peer_shard"
 )

@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -247,7 +248,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	}
 	who := auth.Client{User: user, Database: database, Remote: conn.RemoteAddr(), TLS: state}
 	method := s.cfg.Policy(who)
-	peer, peerSession := false, ""
+	peer, peerSession, peerPID := false, "", int64(0)
 	if s.cfg.Peer != nil {
 		var err error
 		if peer, err = s.cfg.Peer(who, params); err != nil {
@@ -256,6 +257,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	}
 	if peer {
 		peerSession = params["ostraka.peer_session"]
+		peerPID, _ = strconv.ParseInt(params["ostraka.peer_pid"], 10, 32)
 	}
 	if id := params["ostraka.peer_shard"]; id != "" {
 		if !peer {
@@ -311,7 +313,8 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	if err := s.connectionLimits(role, db); err != nil {
 		return err
 	}
-	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), TLS: state != nil, Params: params, Peer: peer, PeerSession: peerSession}
+	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), TLS: state != nil, Params: params, Peer: peer, PeerSession: peerSession,
+		PeerPID: int32(peerPID)}
 	return nil
 }
 

@@ -248,12 +248,16 @@ func (t *Txn) eachOther(descs [][]byte, room func(n int) *effects.Writer) bool {
 		}
 		w.Sequence(id, p.state)
 	}
+	sender := t.opts.Sender
+	if sender == 0 {
+		sender = t.opts.PID
+	}
 	for _, n := range t.notes {
 		w := room(len(n.channel) + len(n.payload) + 24)
 		if w == nil {
 			return false
 		}
-		w.Notify(t.opts.Database, t.opts.PID, n.channel, n.payload)
+		w.Notify(t.opts.Database, sender, n.channel, n.payload)
 	}
 	return true
 }

@@ -19,10 +19,19 @@ func (s *Session) extended(body []byte, f func([]byte) error) error {
 		s.begin("")
 	}
 	if err := f(body); err != nil {
-		s.fail(s.lostLeadExtended(err))
-		s.skip = true
+		s.failExtended(s.lostLeadExtended(err))
 	}
 	return s.fatalEnd()
+}
+
+// failExtended answers a message with an error, after the answers to the messages before it
+// that the upstream session still owes; an error among those is the first, and the only one told.
+func (s *Session) failExtended(err error) {
+	if earlier := s.drainUpstream(); earlier != nil {
+		err = earlier
+	}
+	s.fail(err)
+	s.skip = true
 }
 
 // sync ends the implicit transaction of a series of messages.
@@ -629,6 +638,10 @@ func (s *Session) closeMessage(body []byte) error {
 func (s *Session) functionCall(body []byte) error {
 	f := wire.NewFields(body)
 	oid := sqltypes.OID(uint32(f.Int32()))
+	if err := s.drainUpstream(); err != nil {
+		s.failExtended(err)
+		return s.fatalEnd()
+	}
 	s.begin("<FASTPATH> function call")
 	switch {
 	case f.Err() != nil:

@@ -41,10 +41,11 @@ func (s *Session) Serve() (err error) {
 			if !errors.As(err, &pe) || pe.Severity == "FATAL" {
 				return s.finish(err)
 			}
-			s.fail(err) // a message that was too large, and skipped
+			// a message that was too large, and skipped
 			if kind != 'Q' {
-				s.skip = true
+				s.failExtended(err)
 			} else {
+				s.fail(err)
 				s.ready()
 			}
 			continue
@@ -189,6 +190,7 @@ func (s *Session) ready() {
 	}
 	s.inQuery = false
 	if s.tx.state == txNone {
+		s.awaitNotified()
 		s.notify.deliver()
 	}
 	for _, r := range s.set.TakeReports() {

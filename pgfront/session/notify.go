@@ -92,6 +92,14 @@ func (n *notifier) receive(m engine.Notification) {
 	}
 }
 
+// awaitNotified waits, where the session listens and a transaction of its own was committed on another node, until this
+// node has applied it: what a session notifies itself of is told before the end of the command, as in PostgreSQL.
+func (s *Session) awaitNotified() {
+	if s.deps.Forwarder != nil && s.listening.Load() {
+		s.caughtUp()
+	}
+}
+
 // deliver writes the queued notifications.
 func (n *notifier) deliver() {
 	if n.cancel == nil {

@@ -32,6 +32,8 @@ type Client struct {
 	Peer bool
 	// PeerSession is the other node's name for the connection.
 	PeerSession string
+	// PeerPID is the process id that the other node's client was told, or 0.
+	PeerPID int32
 }
 
 // Session is one session; see the package comment.

@@ -18,7 +18,9 @@ func (s *Session) simpleQuery(body []byte) error {
 		return fatal(err.(*pgerror.Error))
 	}
 	if err := s.drainUpstream(); err != nil {
-		return err
+		// The messages before failed: like them, this one is skipped up to Sync.
+		s.failExtended(err)
+		return s.fatalEnd()
 	}
 	s.inQuery = true
 	s.dropUnnamed()

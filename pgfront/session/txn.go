@@ -116,7 +116,7 @@ func (s *Session) beginTxn() error {
 	}
 	local := t.nodeLocal || t.readOnly && t.isolation != engine.Serializable && !s.leads()
 	tx, err := s.deps.Engine.Begin(s.env.Ctx, engine.TxnOptions{Database: s.client.Database, Isolation: t.isolation, ReadOnly: t.readOnly,
-		Deferrable: t.deferrable, Local: local, LockTimeout: s.conf.lockTimeout, PID: s.pid, Async: s.conf.asyncCommit})
+		Deferrable: t.deferrable, Local: local, LockTimeout: s.conf.lockTimeout, PID: s.pid, Sender: s.client.PeerPID, Async: s.conf.asyncCommit})
 	if err != nil {
 		return err
 	}
