@@ -22,6 +22,7 @@ var checks = map[string]func(d *Definition, value string) (string, error){
 
 	"ostraka.min_position":   checkPosition,
 	"ostraka.transaction_id": checkTransactionID,
+	"ostraka.ts_scope":       checkSeriesScope,
 }
 
 // checkPosition accepts what SHOW ostraka.position answers, and nothing.
@@ -34,6 +35,17 @@ func checkPosition(d *Definition, value string) (string, error) {
 		return "", d.invalid(value).WithDetail("A position is what SHOW ostraka.position answers.")
 	}
 	return pos.String(), nil
+}
+
+// checkSeriesScope refuses what would answer for more nodes than it reads.
+func checkSeriesScope(d *Definition, value string) (string, error) {
+	switch strings.ToLower(value) {
+	case "node":
+		return "node", nil
+	case "cluster":
+		return "", pgerror.NotSupported("time-series queries over all nodes (ostraka.ts_scope = 'cluster')")
+	}
+	return "", d.invalid(value).WithHint("Available values: node.")
 }
 
 // checkTransactionID bounds the name, which is replicated.

@@ -32,6 +32,8 @@ func ownSettings() {
 			Category: "Ostraka / Replication", Short: "How long a session waits for the local replica to have its own writes before it reads on the leader."},
 		{Name: "ostraka.request_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "30000", Max: 2147483647,
 			Category: "Ostraka / Sharding", Short: "How long a shard may take to answer; 0 turns it off."},
+		{Name: "ostraka.ts_scope", Kind: String, Context: User, Boot: "node",
+			Category: "Ostraka / Time Series", Short: "Whose rows a query of time-series tables reads: those of the node it runs on."},
 		{Name: "ostraka.max_rows_buffered", Kind: Integer, Context: Superuser, Boot: "10000000", Min: 1000, Max: 2147483647,
 			Category: "Ostraka / Limits", Short: "Rows a cursor or suspended portal may keep."},
 		{Name: "ostraka.max_portals", Kind: Integer, Context: Superuser, Boot: "1000", Min: 1, Max: 1000000,
