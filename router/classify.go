@@ -97,6 +97,9 @@ func (sc *script) add(n *pg.Node, text string) {
 		return
 	case *pg.Node_VariableSetStmt:
 		s := x.VariableSetStmt
+		if strings.EqualFold(s.Name, "ostraka.min_position") {
+			sc.pin, sc.read = true, false // the router sets it on replicas itself
+		}
 		switch {
 		case s.IsLocal, s.Kind == pg.VariableSetKind_VAR_SET_MULTI && s.Name != "SESSION CHARACTERISTICS":
 			sc.control = true // ends with the block

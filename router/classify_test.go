@@ -36,6 +36,7 @@ func TestClassify(t *testing.T) {
 		{"BEGIN READ WRITE", false, false},
 		{"SET work_mem = '1MB'", true, false},
 		{"SET work_mem = '1MB'; COMMIT", false, true},
+		{"SET ostraka.min_position = ''", false, true},
 		{"COPY t TO STDOUT", true, false},
 		{"COPY t FROM STDIN", false, false},
 		{"CALL p()", false, true},

@@ -181,6 +181,22 @@ func TestSplit(t *testing.T) {
 			t.Errorf("node %d", got)
 		}
 	})
+	t.Run("discard", func(t *testing.T) {
+		c := connect(t, dsn, pgx.QueryExecModeSimpleProtocol)
+		exec(t, c, "DELETE FROM split")
+		exec(t, c, "CREATE TEMP TABLE mine (a int)")
+		for i := range 10 {
+			exec(t, c, "INSERT INTO split VALUES ($1, 'x')", i)
+			if n := value[int](t, c, "SELECT count(*)::int FROM split"); n != i+1 {
+				t.Fatalf("read %d rows after %d inserts", n, i+1)
+			}
+			exec(t, c, []string{"DISCARD ALL", "RESET ALL"}[i%2])
+			if at := value[int](t, c, "SELECT pg_backend_pid() >> 23"); at != replica {
+				t.Errorf("node %d", at)
+			}
+		}
+		exec(t, c, "DELETE FROM split")
+	})
 	t.Run("pipeline", func(t *testing.T) {
 		c := connect(t, dsn, pgx.QueryExecModeExec)
 		b := &pgx.Batch{}

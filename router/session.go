@@ -328,6 +328,9 @@ func (s *session) apply(u *upstream) error {
 			return err
 		}
 		u.settings = e.seq
+		if e.name == "*" {
+			u.position = "" // reset with everything else
+		}
 	}
 	if len(u.closes) == 0 {
 		return nil
@@ -484,8 +487,8 @@ func (s *session) forget(u *upstream, name string) {
 
 // record appends to the settings log; u has the change already.
 func (s *session) record(u *upstream, c state) {
-	if c.set == "*" && !c.discard {
-		s.settings = nil
+	if c.set == "*" {
+		s.settings, u.position = nil, ""
 	}
 	kept := s.settings[:0]
 	for _, e := range s.settings {
