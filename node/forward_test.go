@@ -703,6 +703,9 @@ func TestForwardNotify(t *testing.T) {
 			t.Fatalf("got %s", got)
 		}
 	}
+	if got := exchange(t, own, []pgproto3.FrontendMessage{&pgproto3.Query{String: "LISTEN once; NOTIFY once, 'one transaction'"}}); got != "C:LISTEN C:NOTIFY A:one transaction Z:I" {
+		t.Errorf("got %s", got)
+	}
 	own.do("NOTIFY own")
 	if n, err := own.WaitForNotification(bounded(t)); err != nil || n.PID != own.PgConn().PID() {
 		t.Errorf("%+v %v: the sender is %d", n, err, own.PgConn().PID())

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sort"
 	"sync"
 
@@ -20,6 +21,7 @@ type notifier struct {
 
 	mu       sync.Mutex
 	channels map[string]bool       // guarded by mu
+	pending  map[string]bool       // guarded by mu; what the transaction that commits listens on from its commit on
 	queue    []engine.Notification // guarded by mu
 }
 
@@ -37,6 +39,17 @@ func (n *notifier) rollback(to int)         { n.ops = n.ops[:min(to, len(n.ops))
 // that follows is missed.
 func (s *Session) listenCommit() error {
 	n := &s.notify
+	n.mu.Lock()
+	n.pending = nil
+	for _, op := range n.ops {
+		if op.on {
+			if n.pending == nil {
+				n.pending = map[string]bool{}
+			}
+			n.pending[op.channel] = true
+		}
+	}
+	n.mu.Unlock()
 	for _, op := range n.ops {
 		if op.on && n.cancel == nil {
 			n.cancel = s.deps.Engine.Listen(s.client.Database, n.receive)
@@ -63,6 +76,7 @@ func (n *notifier) commit() {
 			delete(n.channels, op.channel)
 		}
 	}
+	n.pending = nil
 	any := len(n.channels) > 0
 	n.mu.Unlock()
 	n.ops = n.ops[:0]
@@ -76,7 +90,7 @@ func (n *notifier) commit() {
 // receive is called by the engine at apply; it does not block.
 func (n *notifier) receive(m engine.Notification) {
 	n.mu.Lock()
-	want := n.channels[m.Channel]
+	want := n.channels[m.Channel] || n.pending[m.Channel]
 	full := false
 	if want {
 		if full = len(n.queue) >= maxQueued; !full {
@@ -108,6 +122,7 @@ func (n *notifier) deliver() {
 	n.mu.Lock()
 	queue := n.queue
 	n.queue = nil
+	queue = slices.DeleteFunc(queue, func(m engine.Notification) bool { return !n.channels[m.Channel] }) // a commit that failed, UNLISTEN
 	n.mu.Unlock()
 	for _, m := range queue {
 		n.s.out.Notification(m.PID, m.Channel, m.Payload)
