@@ -116,9 +116,13 @@ func init() {
 			return sqltypes.JSONNullValue, nil
 		}
 		var out []JSON
+		var size sizeLimit
 		for _, v := range a {
 			if v.Kind() != sqltypes.JSONArray {
 				return JSON{}, invalid("$concatArrays only takes arrays, not %s", kindName(v))
+			}
+			if err := size.add(v); err != nil {
+				return JSON{}, err
 			}
 			out = append(out, v.Elems()...)
 		}

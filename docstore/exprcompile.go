@@ -179,9 +179,13 @@ func (e constExpr) eval(*exprEnv) (JSON, error) { return e.v, nil }
 
 func (e arrayExpr) eval(env *exprEnv) (JSON, error) {
 	out := make([]JSON, len(e))
+	var size sizeLimit
 	for i, x := range e {
 		v, err := x.eval(env)
 		if err != nil {
+			return JSON{}, err
+		}
+		if err := size.add(v); err != nil {
 			return JSON{}, err
 		}
 		out[i] = orNull(v)
@@ -198,9 +202,13 @@ func orNull(v JSON) JSON {
 
 func (e *objectExpr) eval(env *exprEnv) (JSON, error) {
 	pairs := make([]sqltypes.JSONPair, 0, len(e.keys))
+	var size sizeLimit
 	for i, k := range e.keys {
 		v, err := e.vals[i].eval(env)
 		if err != nil {
+			return JSON{}, err
+		}
+		if err := size.add(v); err != nil {
 			return JSON{}, err
 		}
 		if !v.IsZero() {
@@ -269,6 +277,9 @@ func (e *callExpr) eval(env *exprEnv) (JSON, error) {
 		args = append(args, v)
 	}
 	v, err := e.f(env, args)
+	if err == nil {
+		v, err = built(v)
+	}
 	if err != nil {
 		if pe, ok := err.(*pgerror.Error); ok && pe.Detail == "" {
 			return JSON{}, pe.WithDetail("Evaluating %s.", e.name)

@@ -326,7 +326,11 @@ func (e *loopExpr) eval(env *exprEnv) (JSON, error) {
 		}
 	}
 	var out []JSON
+	var size sizeLimit
 	for i := range list.Len() {
+		if err := env.canceled(); err != nil {
+			return JSON{}, err
+		}
 		el := list.Index(i)
 		var v JSON
 		if e.kind == "$reduce" {
@@ -341,6 +345,9 @@ func (e *loopExpr) eval(env *exprEnv) (JSON, error) {
 		case "$reduce":
 			acc = v
 		case "$map":
+			if err := size.add(v); err != nil {
+				return JSON{}, err
+			}
 			out = append(out, orNull(v))
 		default:
 			if truthy(v) {

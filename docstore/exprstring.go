@@ -15,9 +15,13 @@ func init() {
 		if anyNull(a) {
 			return sqltypes.JSONNullValue, nil
 		}
+		var size sizeLimit
 		for _, v := range a {
 			if v.Kind() != sqltypes.JSONString {
 				return JSON{}, invalid("$concat only takes strings, not %s", kindName(v))
+			}
+			if err := size.add(v); err != nil {
+				return JSON{}, err
 			}
 			b.WriteString(v.Str())
 		}

@@ -73,7 +73,7 @@ func makeLookup(arg JSON, _ int) (stage, error) {
 }
 
 func (l *lookup) open(ctx context.Context, r *runner, in Cursor) (Cursor, error) {
-	env := &exprEnv{now: r.st.Now}
+	env := &exprEnv{now: r.st.Now, ctx: ctx}
 	var side *lookupSide
 	return &funcCursor{close: in.Close, next: func() (JSON, bool, error) {
 		doc, ok, err := in.Next()

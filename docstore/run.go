@@ -211,7 +211,7 @@ func (r *runner) prepare(ctx context.Context, cmd *Command, write bool) (*found,
 		return nil, err
 	}
 	if p.filter.env != nil {
-		p.filter.env.now = r.st.Now
+		p.filter.env.now, p.filter.env.ctx = r.st.Now, ctx
 	}
 	if p.c, err = r.collection(cmd.Collection, write); err != nil || p.c == nil {
 		return p, err

@@ -38,8 +38,8 @@ func init() {
 // eachStage is a stage that makes of every document one or none.
 type eachStage func(env *exprEnv, doc JSON) (out JSON, ok bool, err error)
 
-func (f eachStage) open(_ context.Context, r *runner, in Cursor) (Cursor, error) {
-	env := &exprEnv{now: r.st.Now}
+func (f eachStage) open(ctx context.Context, r *runner, in Cursor) (Cursor, error) {
+	env := &exprEnv{now: r.st.Now, ctx: ctx}
 	return &funcCursor{close: in.Close, next: func() (JSON, bool, error) {
 		for {
 			doc, ok, err := in.Next()
@@ -62,7 +62,7 @@ func makeMatch(arg JSON, _ int) (stage, error) {
 	}
 	return eachStage(func(env *exprEnv, doc JSON) (JSON, bool, error) {
 		if f.env != nil {
-			f.env.now, f.env.vars = env.now, env.vars
+			f.env.now, f.env.vars, f.env.ctx = env.now, env.vars, env.ctx
 		}
 		ok, err := f.Match(doc)
 		return doc, ok, err
@@ -245,7 +245,7 @@ func makeGroup(arg JSON, mode groupMode) (stage, error) {
 	}
 	return gathered(func(ctx context.Context, r *runner, in Cursor) ([]JSON, error) {
 		s := &groupState{g: g, m: map[string]*oneGroup{}}
-		env := &exprEnv{now: r.st.Now}
+		env := &exprEnv{now: r.st.Now, ctx: ctx}
 		err := drain(ctx, in, func(doc JSON) error {
 			if mode == groupMerge {
 				return s.merge(doc)
@@ -500,7 +500,7 @@ func makeBucketAuto(arg JSON, _ int) (stage, error) {
 		return nil, err
 	}
 	return gathered(func(ctx context.Context, r *runner, in Cursor) ([]JSON, error) {
-		env := &exprEnv{now: r.st.Now}
+		env := &exprEnv{now: r.st.Now, ctx: ctx}
 		docs, err := collect(ctx, in)
 		if err != nil {
 			return nil, err
