@@ -191,7 +191,46 @@ type CTEQuery struct {
 	Recursive    bool // refers to itself: Query.SetOp's right side has the self reference
 	Materialized byte // 0 default, m, n
 	Refs         int
-	// Search/cycle clauses are expanded by the binder.
+	// SearchCycle is what the binder has expanded, nil without such a clause.
+	SearchCycle *SearchCycle
+}
+
+// SearchCycle is the SEARCH and CYCLE of a recursive query, as written. The
+// sides of the expanded query's UNION select from the original ones.
+type SearchCycle struct {
+	Columns     int      // of the query as written
+	Named       bool     // with a column list
+	Search      []string // nil: no SEARCH
+	Breadth     bool
+	Seq         string
+	Cycle       []string // nil: no CYCLE
+	Mark, Path  string
+	Default     bool // marks true and false; else Value and Else
+	Value, Else expr.Expr
+}
+
+// Original is the query as written.
+func (c *CTEQuery) Original() (*Query, []Column) {
+	x := c.SearchCycle
+	if x == nil {
+		return c.Query, c.Cols
+	}
+	inner := func(q *Query) *Query {
+		for _, r := range q.Range {
+			if r.Kind == RTESubquery {
+				cp := *r.Sub
+				if len(cp.Targets) > x.Columns {
+					cp.Targets = cp.Targets[:x.Columns]
+				}
+				return &cp
+			}
+		}
+		return q
+	}
+	q, op := *c.Query, *c.Query.SetOp
+	op.Left, op.Right = inner(op.Left), inner(op.Right)
+	q.SetOp, q.Targets = &op, q.Targets[:x.Columns]
+	return &q, c.Cols[:x.Columns]
 }
 
 type QueryMark struct {

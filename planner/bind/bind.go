@@ -71,6 +71,8 @@ type binder struct {
 	argNames []string
 	// outArgs: a procedure is being looked up; arguments stand for OUT parameters too.
 	outArgs bool
+	// nextDepth are the calls that SEARCH BREADTH FIRST stands for its depth.
+	nextDepth []*pg.FuncCall
 	// quiet drops error positions: the text being bound is not the client's.
 	quiet bool
 }

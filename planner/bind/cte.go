@@ -17,6 +17,7 @@ type cteInfo struct {
 	recursive bool
 	bound     bool // its columns are known
 	inside    bool // its own query is being bound
+	extra     int  // trailing columns of SEARCH and CYCLE, which * leaves out of the self reference
 }
 
 // withClause is transformWithClause.
@@ -38,14 +39,6 @@ func (s *scope) withClause(w *pg.WithClause) {
 			if s.parent != nil {
 				b.fail(c.Location, pgerror.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level")
 			}
-		}
-		if c.SearchClause != nil || c.CycleClause != nil {
-			what := "SEARCH clause"
-			loc := c.SearchClause.GetLocation()
-			if c.SearchClause == nil {
-				what, loc = "CYCLE clause", c.CycleClause.GetLocation()
-			}
-			b.unsupported(loc, "%s of a recursive query", what)
 		}
 		list = append(list, &cteInfo{node: c, q: &planner.CTEQuery{Name: c.Ctename, Materialized: materialized(c.Ctematerialized)}})
 	}
@@ -296,6 +289,9 @@ func (w *recursionWalker) from(n *pg.Node) {
 // bindCTE is analyzeCTE.
 func (s *scope) bindCTE(c *cteInfo) {
 	b := s.b
+	if c.node.SearchClause != nil || c.node.CycleClause != nil {
+		s.expandSearchCycle(c)
+	}
 	sub := b.newScope(s)
 	sub.parentCTE = c
 	c.inside = true
@@ -406,6 +402,9 @@ func (s *scope) cteRef(c *cteInfo, levels int, rv *pg.RangeVar) *nsItem {
 	}
 	r.Cols = append([]planner.Column(nil), c.q.Cols...)
 	it := s.addRTE(r)
+	if c.inside {
+		it.extra = c.extra
+	}
 	s.applyAlias(it, rv.Alias)
 	return it
 }

@@ -15,6 +15,11 @@ const maxArgs = 100
 
 // funcCall binds f(…), aggregates and window functions included.
 func (s *scope) funcCall(fc *pg.FuncCall) expr.Expr {
+	if len(s.b.nextDepth) > 0 {
+		if e := s.depthCall(fc); e != nil {
+			return e
+		}
+	}
 	lastSRF := s.lastSRF
 	args := make([]expr.Expr, 0, len(fc.Args)+1)
 	var names []string

@@ -56,6 +56,7 @@ type nsItem struct {
 	colVis  bool             // its columns are visible unqualified
 	latOnly bool             // only usable from LATERAL items
 	latOK   bool             // … and legally so
+	extra   int              // trailing columns that * leaves out
 	usingOf bool             // alias of JOIN … USING (…) AS
 }
 

@@ -128,7 +128,7 @@ func (s *scope) expandStar(c *pg.ColumnRef, k exprKind) []target {
 func (s *scope) expandItem(it *nsItem, levels int) []target {
 	s.readAll(it)
 	var out []target
-	for i, n := 0, it.numCols(); i < n; i++ {
+	for i, n := 0, it.numCols()-it.extra; i < n; i++ {
 		if it.cols != nil && it.cols[i].hidden {
 			continue
 		}

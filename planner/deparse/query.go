@@ -102,9 +102,10 @@ func (p *printer) with(q *planner.Query) {
 			p.s(", ")
 		}
 		p.s(sqltypes.QuoteIdent(c.Name))
-		if differ(c.Cols, c.Query) {
+		query, cols := c.Original()
+		if differ(cols, query) || c.SearchCycle != nil && c.SearchCycle.Named {
 			p.s("(")
-			for k, col := range c.Cols {
+			for k, col := range cols {
 				if k > 0 {
 					p.s(", ")
 				}
@@ -123,17 +124,54 @@ func (p *printer) with(q *planner.Query) {
 		if p.indenting {
 			p.keyword("", 0, 0, 0)
 		}
-		p.query(c.Query, nil, false)
+		p.query(query, nil, false)
 		if p.indenting {
 			p.keyword("", 0, 0, 0)
 		}
 		p.s(")")
+		p.searchCycle(c.SearchCycle)
 	}
 	if p.indenting {
 		p.indent -= indentStd
 		p.keyword("", 0, 0, 0)
 	} else {
 		p.s(" ")
+	}
+}
+
+// searchCycle prints the SEARCH and CYCLE of a recursive query.
+func (p *printer) searchCycle(x *planner.SearchCycle) {
+	if x == nil {
+		return
+	}
+	names := func(list []string) {
+		for i, n := range list {
+			if i > 0 {
+				p.s(", ")
+			}
+			p.s(sqltypes.QuoteIdent(n))
+		}
+	}
+	if x.Search != nil {
+		order := "DEPTH"
+		if x.Breadth {
+			order = "BREADTH"
+		}
+		p.s(" SEARCH " + order + " FIRST BY ")
+		names(x.Search)
+		p.s(" SET " + sqltypes.QuoteIdent(x.Seq))
+	}
+	if x.Cycle != nil {
+		p.s(" CYCLE ")
+		names(x.Cycle)
+		p.s(" SET " + sqltypes.QuoteIdent(x.Mark))
+		if !x.Default {
+			p.s(" TO ")
+			p.expr(x.Value, false)
+			p.s(" DEFAULT ")
+			p.expr(x.Else, false)
+		}
+		p.s(" USING " + sqltypes.QuoteIdent(x.Path))
 	}
 }
 
