@@ -21,7 +21,6 @@ type seriesCond struct {
 	op    byte
 	value *expr.Program // nil: IS NULL
 	array bool          // = ANY(value)
-	kind  sqltypes.Kind
 }
 
 // flipped is the comparison with its sides exchanged.

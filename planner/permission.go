@@ -175,6 +175,16 @@ func (r reading) entry(i int) (out []Permission) {
 		}
 		return out
 	}
+	if c := q.OnConflict; c != nil {
+		// Whether a key is there is something read.
+		for _, ix := range c.Arbiters {
+			for _, k := range ix.Keys {
+				if k.Attr > 0 && !slices.Contains(r.attrs[i], k.Attr) {
+					r.attrs[i] = append(r.attrs[i], k.Attr)
+				}
+			}
+		}
+	}
 	if len(r.attrs[i]) > 0 {
 		need('r', r.attrs[i])
 	}

@@ -314,8 +314,8 @@ func awaitDatabase(t *testing.T, dsn string) {
 // proxy stands between router and server; while hole is set it takes bytes and gives none.
 type proxy struct {
 	net.Listener
-	hole, down atomic.Bool
-	target     string
+	hole   atomic.Bool
+	target string
 }
 
 func newProxy(t *testing.T, dsn string) (*proxy, string) {

@@ -89,7 +89,7 @@ func (p *SessionPool) take(ctx context.Context) (*pgconn.PgConn, error) {
 		c := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		if !c.IsClosed() && c.CheckConn() == nil {
+		if !c.IsClosed() && c.Ping(ctx) == nil {
 			return c, nil
 		}
 		closeSession(c)

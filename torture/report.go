@@ -31,9 +31,7 @@ type Result struct {
 // Problems are the reasons why the run failed; none: it passed.
 func (r *Report) Problems() []string {
 	var out []string
-	for _, c := range r.Crashes {
-		out = append(out, c)
-	}
+	out = append(out, r.Crashes...)
 	for _, u := range r.Unrest {
 		out = append(out, "the cluster did not come to rest: "+u)
 	}

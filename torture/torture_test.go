@@ -48,15 +48,6 @@ func runHere(t *testing.T, opts Options, env ...string) *Report {
 	return rep
 }
 
-func workloads(t *testing.T, names ...string) []workload.Workload {
-	t.Helper()
-	ws, err := workload.Select(names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ws
-}
-
 // TestTorture is the short form of the command: every workload, and a kill, a
 // pause, a partition and a cut in one direction, all of the leader.
 func TestTorture(t *testing.T) {

@@ -14,13 +14,11 @@ import (
 
 // Relation is a time-series table as SQL sees it, mapped to its table in the store.
 type Relation struct {
-	Rel    *catalog.Relation
-	Spec   *catalog.TimeSeries
-	spec   store.TableSpec
-	table  *store.Table // nil until the first row
-	kinds  []sqltypes.Kind
-	tagAt  []int // by attribute - 1: place among the tags, -1
-	fields []int16
+	Rel   *catalog.Relation
+	Spec  *catalog.TimeSeries
+	spec  store.TableSpec
+	kinds []sqltypes.Kind
+	tagAt []int // by attribute - 1: place among the tags, -1
 }
 
 // relation describes a time-series relation for the store.

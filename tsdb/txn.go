@@ -22,8 +22,7 @@ type txn struct {
 	batch   *store.Batch // nil until the first row
 	marks   map[engine.SavepointID]store.BatchMark
 	current store.BatchMark // where the running statement began
-	stmt    int
-	shard   bool // wrote to the shard
+	shard   bool            // wrote to the shard
 	rels    map[sqltypes.OID]*catalog.Relation
 
 	// own is what the batch says of each row, up to ownTo; made when a statement

@@ -127,7 +127,7 @@ func dialHandshake(conn net.Conn, secret []byte, kind byte, group uint32, id, cl
 		theirs := make([]byte, 1)
 		if _, err := io.ReadFull(conn, theirs); err == nil {
 			theirs = make([]byte, theirs[0])
-			_, err = io.ReadFull(conn, theirs)
+			_, _ = io.ReadFull(conn, theirs) // the message says what came of it
 		}
 		return fmt.Errorf("%w: the peer has data of cluster %q, this node of %q", ErrForeign, theirs, cluster)
 	case statusSecret:

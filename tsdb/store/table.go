@@ -75,10 +75,6 @@ func (t *Table) Fields() []Field {
 	return t.fields
 }
 
-func (t *Table) spec() TableSpec {
-	return TableSpec{ID: t.ID, Tags: t.Tags, Fields: t.Fields(), Window: t.Window}
-}
-
 func (s TableSpec) encode() []byte {
 	b, err := json.Marshal(s)
 	if err != nil {

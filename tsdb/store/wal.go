@@ -86,7 +86,7 @@ func (w *wal) start(n uint64) error {
 		return err
 	}
 	head := binary.LittleEndian.AppendUint64([]byte(walMagic), n)
-	if _, err := f.Write(head); err == nil {
+	if _, err = f.Write(head); err == nil {
 		err = f.Sync()
 	}
 	if err != nil {
