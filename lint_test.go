@@ -41,6 +41,7 @@ var owners = []struct {
 	{"github.com/jackc/pgx/v5/pgproto3", []string{"pgfront", "peer"}, "only the front end and peers know protocol messages"},
 	{"github.com/pganalyze/pg_query_go/v5", []string{"planner", "exec/ddl", "pgfront", "node", "router"}, "syntax trees end where execution begins"},
 	{"github.com/prometheus/client_golang", []string{"node"}, "metrics are exposed by the node"},
+	{"github.com/prometheus/prometheus", []string{"tsdb/prom", "tsdb/protocol", "node"}, "a library without promises about its API has few users"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "the command line is cmd's"},
 }
 

@@ -15,7 +15,8 @@ import (
 	"ostraka/raft"
 )
 
-// httpServer serves /health, /ready, /metrics and, on loopback, Go's profiles.
+// httpServer serves /health, /ready, /metrics, the time-series protocols and, on
+// loopback, Go's profiles.
 type httpServer struct {
 	srv  *http.Server
 	l    net.Listener
@@ -41,6 +42,9 @@ func startHTTP(n *Node) (*httpServer, error) {
 		_ = json.NewEncoder(w).Encode(n.group.Metrics()) // the client is gone when it fails
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(newMetrics(n), promhttp.HandlerOpts{}))
+	if err := n.serveProtocols(mux); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	if n.faults != nil && isLoopback(n.cfg.HTTP) {
 		mux.HandleFunc("POST /test/faults", n.serveFaults)
 	}

@@ -16,6 +16,7 @@ import (
 	"ostraka/raft/transport"
 	"ostraka/shardrouter"
 	"ostraka/tsdb"
+	"ostraka/tsdb/prom"
 	"ostraka/tsdb/store"
 )
 
@@ -51,6 +52,7 @@ type Node struct {
 	// seriesStore has the rows of time-series tables of this node, series joins it to the shard.
 	seriesStore *store.Store
 	series      *tsdb.DB
+	metrics     *prom.Source // PromQL over series
 
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
@@ -156,6 +158,7 @@ func (n *Node) openStorage() (err error) {
 	}
 	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log, Node: n.cfg.NodeID, Refused: n.shard.Refused,
 		Elsewhere: func() bool { return n.group != nil && len(n.group.Metrics().Members) > 1 }})
+	n.metrics = newMetricsSource(n)
 	return nil
 }
 
