@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // TestClusterFunctions: what the cluster functions answer and refuse, on the leader and on a follower.
@@ -65,7 +67,14 @@ func TestReady(t *testing.T) {
 // TestPeerParameters: only who has the cluster's secret may assert a role, and the parameters are no settings.
 func TestPeerParameters(t *testing.T) {
 	c := demoCluster(t)
-	cl := dial(t, c.Nodes[0], "ostraka.peer_node=2", "ostraka.peer_time=1", "ostraka.peer_token=deadbeef")
+	dsn := c.Nodes[0].DSN() + "&ostraka.peer_node=2&ostraka.peer_time=1&ostraka.peer_token=deadbeef"
+	if conn, err := pgx.Connect(bounded(t), dsn); err == nil {
+		_ = conn.Close(bounded(t))
+		t.Error("who claims to be a node is let in without proof")
+	} else if sqlState(err) != "28000" {
+		t.Errorf("a false node gets %v", err)
+	}
+	cl := dial(t, c.Nodes[0])
 	cl.want("SELECT count(*) FROM pg_settings WHERE name ~ 'peer_'", "0")
 	cl.fails("SHOW ostraka.peer_token", "42704")
 	cl.do("CREATE TABLE peerp (i int); INSERT INTO peerp VALUES (1)")
