@@ -12,9 +12,12 @@ import (
 	"ostraka/tsdb/store"
 )
 
+// metricName is the label that holds a metric's name.
+const metricName = "__name__"
+
 // Columns of a table that holds many metrics.
 const (
-	NameColumn   = labels.MetricName
+	NameColumn   = metricName
 	LabelsColumn = "labels"
 	ValueColumn  = "value"
 )
@@ -136,10 +139,10 @@ func (m *metric) value(i int, t store.Tag) string {
 func (m *metric) lset(src *Source, s *store.Series, b *labels.ScratchBuilder) labels.Labels {
 	b.Reset()
 	if m.jsonAt >= 0 {
-		b.Add(labels.MetricName, s.Tags[m.nameAt].Value)
+		b.Add(metricName, s.Tags[m.nameAt].Value)
 		src.wideLabels(s.Tags[m.jsonAt].Value).Range(func(l labels.Label) { b.Add(l.Name, l.Value) })
 	} else {
-		b.Add(labels.MetricName, m.name)
+		b.Add(metricName, m.name)
 		for i, name := range m.labels {
 			if v := m.value(i, s.Tags[i]); v != "" {
 				b.Add(name, v)
@@ -158,12 +161,12 @@ func (m *metric) matchers(src *Source, ms []*labels.Matcher) ([]store.Matcher, b
 	for _, x := range ms {
 		at := -1
 		switch {
-		case x.Name == labels.MetricName && m.nameAt < 0:
+		case x.Name == metricName && m.nameAt < 0:
 			if !x.Matches(m.name) {
 				return nil, false
 			}
 			continue
-		case x.Name == labels.MetricName:
+		case x.Name == metricName:
 			at = m.nameAt
 		case m.jsonAt >= 0:
 			inJSON = append(inJSON, x)

@@ -128,7 +128,7 @@ func (s *Source) wideLabels(text string) labels.Labels {
 			}
 		}
 	}
-	delete(strs, labels.MetricName)
+	delete(strs, metricName)
 	ls = labels.FromMap(strs)
 	s.wideMu.Lock()
 	if len(s.wide) >= maxWide {

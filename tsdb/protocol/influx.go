@@ -79,9 +79,7 @@ type measurement struct {
 func (s *Server) Lines(ctx context.Context, c caller, body []byte, unit int64, sync bool) error {
 	var bad rejected
 	points, unparsed := parse(body, unit)
-	for _, e := range unparsed.reasons {
-		bad.reasons = append(bad.reasons, e)
-	}
+	bad.reasons = append(bad.reasons, unparsed.reasons...)
 	bad.n = unparsed.n
 	var list []*measurement
 	byName := map[string]*measurement{}
