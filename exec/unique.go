@@ -20,14 +20,20 @@ type uniqueEvent struct {
 // addUnique queues the keys of a new row, or those that an update has changed.
 func (q *fkQueue) addUnique(x *Execution, w *tableWriter, old, row []sqltypes.Datum) {
 	for _, ix := range w.deferrable {
-		attrs := make([]int16, len(ix.Keys))
-		for i, k := range ix.Keys {
-			attrs[i] = k.Attr
-		}
+		attrs := indexAttrs(ix)
 		if old == nil || x.differ(w.rel, old, row, attrs) {
 			q.add(x, fkEvent{unique: &uniqueEvent{w.rel, ix, attrValues(row, attrs)}})
 		}
 	}
+}
+
+// indexAttrs are the attributes of an index's keys.
+func indexAttrs(ix *catalog.Index) []int16 {
+	attrs := make([]int16, len(ix.Keys))
+	for i, k := range ix.Keys {
+		attrs[i] = k.Attr
+	}
+	return attrs
 }
 
 // checkUnique fails if two rows have the key.
@@ -36,10 +42,7 @@ func (x *Execution) checkUnique(e *uniqueEvent) error {
 	if err != nil || n < 2 {
 		return err
 	}
-	attrs := make([]int16, len(e.ix.Keys))
-	for i, k := range e.ix.Keys {
-		attrs[i] = k.Attr
-	}
+	attrs := indexAttrs(e.ix)
 	return pgerror.New(pgerror.UniqueViolation, "duplicate key value violates unique constraint %q", e.ix.Name).
 		WithDetail("Key (%s)=(%s) already exists.", attrNames(e.rel, attrs), x.keyText(e.rel, attrs, e.key)).
 		WithTable(x.schemaName(e.rel), e.rel.Name).WithConstraint(e.ix.Name)

@@ -59,9 +59,6 @@ func (c *Catalog) Holds(role, owner OID, acl []ACLItem, priv byte, public string
 	return false
 }
 
-// firstUserOID: objects below it came with the database.
-const firstUserOID = 16384
-
 // secret are the system relations that PostgreSQL 15 lets only superusers read.
 var secret = map[string]bool{"pg_statistic": true, "pg_authid": true, "pg_shadow": true, "pg_statistic_ext_data": true, "pg_file_settings": true,
 	"pg_hba_file_rules": true, "pg_ident_file_mappings": true, "pg_config": true, "pg_shmem_allocations": true, "pg_backend_memory_contexts": true,
@@ -75,7 +72,7 @@ func Secret(name string) bool { return secret[name] }
 // column will do.
 func (c *Catalog) HoldsOn(role OID, rel *Relation, priv byte, attrs []int16) bool {
 	public := ""
-	if rel.OID < firstUserOID && !secret[rel.Name] {
+	if rel.OID < FirstUserOID && !secret[rel.Name] {
 		public = "r"
 	}
 	if c.Holds(role, rel.Owner, rel.ACL, priv, public) || c.holdsOnAll(role, priv) {

@@ -5,7 +5,6 @@ import (
 
 	"ostraka/engine/catalog"
 	"ostraka/planner/bind"
-	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -15,55 +14,20 @@ import (
 
 // storedIn is a column, "table.column", that stores values of b.rel's row type, by
 // itself or within arrays, domains, ranges and other row types; "" if there is none.
-func (b *builder) storedIn() string {
-	seen := map[sqltypes.OID]bool{}
-	var find func(rel sqltypes.OID) string
-	find = func(target sqltypes.OID) string {
-		if seen[target] {
-			return ""
-		}
-		seen[target] = true
-		var found string
-		b.catalog().AllRelations(func(rel *catalog.Relation) bool {
-			if rel.Kind == catalog.KindView || rel.OID == target {
-				return true
-			}
-			for _, c := range rel.Columns {
-				if c.Dropped || !b.contains(c.Type.OID, target, 0) {
-					continue
-				}
-				if rel.Kind == catalog.KindComposite {
-					found = find(rel.OID)
-				} else {
-					found = rel.Name + "." + c.Name
-				}
-				if found != "" {
-					return false
-				}
-			}
+func (b *builder) storedIn() (found string) {
+	b.catalog().AllRelations(func(rel *catalog.Relation) bool {
+		if rel.Kind == catalog.KindView || rel.Kind == catalog.KindComposite || rel.OID == b.rel.OID {
 			return true
-		})
-		return found
-	}
-	return find(b.rel.OID)
-}
-
-// contains reports whether a type is the row type of a relation, or an array,
-// domain or range made of it.
-func (b *builder) contains(typ, rel sqltypes.OID, depth int) bool {
-	u := b.catalog().UserType(typ)
-	if u == nil || depth > 32 {
-		return false
-	}
-	switch u.Kind {
-	case 'c':
-		return u.Relation == rel
-	case 'd':
-		return b.contains(u.Base.OID, rel, depth+1)
-	case 'a', 'r', 'm':
-		return b.contains(u.Subtype, rel, depth+1)
-	}
-	return false
+		}
+		for _, c := range rel.Columns {
+			if !c.Dropped && b.madeOf(c.Type.OID, b.rel.RowType, 0) {
+				found = rel.Name + "." + c.Name
+				return false
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // rowTypeFree refuses to change the columns of a row type that is stored. computed:
