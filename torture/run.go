@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"ostraka/torture/cluster"
 	"ostraka/torture/history"
@@ -124,7 +127,27 @@ func prepare(ctx context.Context, c *cluster.Cluster, opts Options) ([]*load, er
 		}
 		loads = append(loads, l)
 	}
-	return loads, nil
+	return loads, everywhere(ctx, conn, c)
+}
+
+// everywhere waits until every node has what conn has done: a local read may be
+// older than the tables.
+func everywhere(ctx context.Context, conn *pgx.Conn, c *cluster.Cluster) error {
+	var position string
+	if err := conn.QueryRow(ctx, "SHOW ostraka.position", pgx.QueryExecModeSimpleProtocol).Scan(&position); err != nil {
+		return err
+	}
+	for _, n := range c.Nodes {
+		other, err := n.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = other.Exec(ctx, "SET ostraka.min_position = '"+position+"'; SELECT 1", pgx.QueryExecModeSimpleProtocol)
+		if err = errors.Join(err, other.Close(ctx)); err != nil {
+			return fmt.Errorf("node %s, waiting for the tables: %w", n.ID, err)
+		}
+	}
+	return nil
 }
 
 func (l *load) run(ctx context.Context, wg *sync.WaitGroup) {

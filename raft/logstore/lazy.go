@@ -75,7 +75,7 @@ func (s *Store) Sync() error {
 	if g == nil {
 		return s.db.err()
 	}
-	if syncs {
+	if syncs() {
 		if err := s.db.write(g.f.SyncData); err != nil {
 			return err
 		}

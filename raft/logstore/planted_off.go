@@ -3,4 +3,4 @@
 package logstore
 
 // syncs: what is written is synced before it counts as durable.
-const syncs = true
+func syncs() bool { return true }
