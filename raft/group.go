@@ -88,6 +88,9 @@ func (g *Group) open() error {
 	if err := g.store.Repair(state.Position.Index, state.Term); err != nil {
 		return err
 	}
+	if err := g.undoHalfBootstrap(state.Position.Index); err != nil {
+		return err
+	}
 	g.appliedIndex.Store(state.Position.Index)
 	if g.snaps, err = snapshot.Open(snapshot.Config{
 		FS:           g.host.cfg.FS,

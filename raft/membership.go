@@ -15,6 +15,12 @@ import (
 	"ostraka/raft/transport"
 )
 
+// What hashicorp/raft calls its stable records.
+const (
+	stableTerm     = "CurrentTerm"
+	stableVoteTerm = "LastVoteTerm"
+)
+
 var (
 	// ErrNoMembers: a membership without members was asked for.
 	ErrNoMembers = errors.New("raft: the set of members is empty")
@@ -43,6 +49,26 @@ func (g *Group) Bootstrap(ctx context.Context) error {
 	g.trans.Campaign(ctx)
 	_, err = g.waitLeader(ctx)
 	return err
+}
+
+// undoHalfBootstrap makes a group that ended between the two writes of a bootstrap
+// (term 1, then the membership as the first entry) one that can be bootstrapped.
+// Nothing else leaves term 1 without a vote and without an entry: leaders have
+// later terms.
+func (g *Group) undoHalfBootstrap(applied uint64) error {
+	stable := g.host.db.Stable(g.cfg.ID)
+	last, err := g.store.LastIndex()
+	if err != nil || last > 0 || applied > 0 {
+		return err
+	}
+	term, err := stable.Number(stableTerm)
+	if err != nil || term != 1 {
+		return err
+	}
+	if vote, err := stable.Number(stableVoteTerm); err != nil || vote != 0 {
+		return err
+	}
+	return stable.SetUint64([]byte(stableTerm), 0)
 }
 
 // waitLeader waits until this node leads.

@@ -62,3 +62,12 @@ func (s *Stable) GetUint64(key []byte) (uint64, error) {
 	}
 	return binary.LittleEndian.Uint64(v), nil
 }
+
+// Number is GetUint64 where a missing key is 0.
+func (s *Stable) Number(key string) (uint64, error) {
+	v, err := s.GetUint64([]byte(key))
+	if errors.Is(err, errNotFound) {
+		return 0, nil
+	}
+	return v, err
+}
