@@ -52,6 +52,8 @@ func (x *Execution) buildNode(n planner.Node, used need) (built, error) {
 		return x.buildMergeJoin(p, used)
 	case *planner.Aggregate:
 		return x.buildAggregate(p)
+	case *planner.GapFill:
+		return x.buildGapFill(p)
 	case *planner.WindowAgg:
 		return x.buildWindow(p, used)
 	case *planner.Sort:

@@ -30,6 +30,8 @@ func eachInput(n planner.Node, f func(planner.Node)) {
 		f(p.Right)
 	case *planner.Aggregate:
 		f(p.Input)
+	case *planner.GapFill:
+		f(p.Input)
 	case *planner.WindowAgg:
 		f(p.Input)
 	case *planner.Sort:
@@ -119,6 +121,14 @@ func eachExpr(n planner.Node, f func(expr.Expr)) {
 		list(p.GroupBy)
 		for _, a := range p.Aggs {
 			f(a)
+		}
+	case *planner.GapFill:
+		f(p.Call)
+		for _, b := range slices.Concat(p.Start, p.Finish) {
+			f(b.Value)
+		}
+		for _, c := range p.Fills {
+			list([]expr.Expr{c.Value, c.Before, c.After, c.SkipNull})
 		}
 	case *planner.WindowAgg:
 		list(p.PartitionBy)

@@ -317,6 +317,36 @@ type (
 		Sets      [][]int
 		Groupings []*expr.Grouping // Cols index GroupBy
 	}
+	// GapFill adds the buckets of time without rows between Start and Finish, once
+	// per group: the other columns of such a row are NULL, but for one column per
+	// Fill, which is appended for all rows. Input is sorted by Groups, then Bucket.
+	GapFill struct {
+		Base
+		Input  Node
+		Bucket int // column
+		// Call computes buckets; its second argument is the time, the others are the
+		// same for all rows.
+		Call   *expr.Call
+		Groups []int
+		// Start is inclusive and the latest of the bounds counts, Finish is exclusive
+		// and the earliest counts; NULLs do not.
+		Start, Finish []GapBound
+		Fills         []GapFillColumn
+	}
+	// GapBound is Value, or with Plus the next moment after it.
+	GapBound struct {
+		Value expr.Expr
+		Plus  bool
+	}
+	// GapFillColumn carries Value over added rows (Kind 'l'), or interpolates it
+	// ('i'). Before and After, over the row, are what stands in where a group has no
+	// value on that side: a value, or for 'i' a record of time and value.
+	GapFillColumn struct {
+		Kind          byte
+		Value         expr.Expr
+		Before, After expr.Expr // nil: none
+		SkipNull      expr.Expr // 'l': NULLs of rows are filled, too
+	}
 	// WindowAgg appends one column per function. Input is sorted by PartitionBy, OrderBy.
 	WindowAgg struct {
 		Base

@@ -51,6 +51,16 @@ type Proc struct {
 	// pairs of label and value, for EXPLAIN.
 	Explain func(c *Call, args []Datum) ([][2]string, error)
 
+	// NextBucket, of a function that floors its second argument to buckets of time,
+	// is the start of the bucket after the one that args[1] is the start of.
+	NextBucket ScalarFunc
+	// Gapfill, of a function that groups by buckets and adds those without rows, is
+	// the one that computes a row's bucket, from the first of the same arguments.
+	Gapfill *Proc
+	// Fill is 'l' or 'i' for functions that say what goes into added buckets: the
+	// last value, or what lies between the last and the next.
+	Fill byte
+
 	Fn  ScalarFunc // Kind f
 	Set SetFunc    // Kind f with RetSet
 	Agg *Aggregate // Kind a: never nil; Agg.New is nil without an implementation

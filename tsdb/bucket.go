@@ -140,3 +140,22 @@ func (w Width) floorInZone(c *sqltypes.Call, t int64, zone sqltypes.Datum, origi
 	d, err := from.Fn(&sqltypes.Call{Env: c.Env, Proc: from}, []sqltypes.Datum{zone, sqltypes.Int(b)})
 	return d.I, err
 }
+
+// nextInZone is Next by the wall clock of a zone.
+func (w Width) nextInZone(c *sqltypes.Call, t int64, zone sqltypes.Datum) (int64, error) {
+	to, from := sqltypes.ProcByOID(procZoned), sqltypes.ProcByOID(procUnzoned)
+	local, err := to.Fn(&sqltypes.Call{Env: c.Env, Proc: to}, []sqltypes.Datum{zone, sqltypes.Int(t)})
+	if err != nil {
+		return 0, err
+	}
+	// Where clocks go forward a bucket's start may not exist, and two fall together.
+	for at := local.I; ; {
+		if at, err = checkedNext(w, at); err != nil {
+			return 0, err
+		}
+		d, err := from.Fn(&sqltypes.Call{Env: c.Env, Proc: from}, []sqltypes.Datum{zone, sqltypes.Int(at)})
+		if err != nil || d.I > t {
+			return d.I, err
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 const (
 	firstBucketProc    sqltypes.OID = 9500
 	firstAggregateProc sqltypes.OID = 9550
-	firstRefusedProc   sqltypes.OID = 9600
+	firstGapfillProc   sqltypes.OID = 9600
 )
 
 const (
@@ -27,8 +27,9 @@ const (
 
 type bucketFunc struct {
 	args []sqltypes.OID
-	vol  sqltypes.Volatility
 	fn   func(c *sqltypes.Call, a []sqltypes.Datum) (int64, error)
+	// next is the bucket after the one that starts at a[1].
+	next func(c *sqltypes.Call, a []sqltypes.Datum) (int64, error)
 }
 
 // width keeps a call's interval between rows.
@@ -108,46 +109,76 @@ func intBucket(_ *sqltypes.Call, a []sqltypes.Datum) (int64, error) {
 	return floorTo(a[1].I, a[0].I, o)
 }
 
-var bucketFuncs = []bucketFunc{
-	{[]sqltypes.OID{oidInterval, oidTimestamptz}, sqltypes.Immutable, plainBucket},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz}, sqltypes.Immutable, originBucket},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidText}, sqltypes.Immutable, zoneBucket},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidInterval}, sqltypes.Immutable, offsetBucket},
-	{[]sqltypes.OID{oidInterval, oidTimestamp}, sqltypes.Immutable, plainBucket},
-	{[]sqltypes.OID{oidInterval, oidTimestamp, oidTimestamp}, sqltypes.Immutable, originBucket},
-	{[]sqltypes.OID{oidInterval, oidTimestamp, oidInterval}, sqltypes.Immutable, offsetBucket},
-	{[]sqltypes.OID{oidInterval, oidDate}, sqltypes.Immutable, dateBucket},
-	{[]sqltypes.OID{oidInt8, oidInt8}, sqltypes.Immutable, intBucket},
-	{[]sqltypes.OID{oidInt8, oidInt8, oidInt8}, sqltypes.Immutable, intBucket},
-	{[]sqltypes.OID{oidInt4, oidInt4}, sqltypes.Immutable, intBucket},
-	{[]sqltypes.OID{oidInt4, oidInt4, oidInt4}, sqltypes.Immutable, intBucket},
+func nextPlain(c *sqltypes.Call, a []sqltypes.Datum) (int64, error) {
+	w, err := width(c, a[0])
+	if err != nil {
+		return 0, err
+	}
+	return checkedNext(w, a[1].I)
 }
 
-// refused are functions that TimescaleDB has and Ostraka does not have yet: calling
-// one says so by name.
-var refused = []struct {
-	name string
-	args []sqltypes.OID
-	ret  sqltypes.OID
-}{
-	{"time_bucket_gapfill", []sqltypes.OID{oidInterval, oidTimestamptz}, oidTimestamptz},
-	{"time_bucket_gapfill", []sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz, oidTimestamptz}, oidTimestamptz},
-	{"locf", []sqltypes.OID{sqltypes.OIDAnyelement}, sqltypes.OIDAnyelement},
-	{"interpolate", []sqltypes.OID{oidFloat8}, oidFloat8},
+func checkedNext(w Width, t int64) (int64, error) {
+	if n := w.Next(t); n > t {
+		return n, nil
+	}
+	return 0, pgerror.New(pgerror.DatetimeFieldOverflow, "timestamp out of range")
+}
+
+func nextInZone(c *sqltypes.Call, a []sqltypes.Datum) (int64, error) {
+	w, err := width(c, a[0])
+	if err != nil {
+		return 0, err
+	}
+	return w.nextInZone(c, a[1].I, a[2])
+}
+
+func nextDate(c *sqltypes.Call, a []sqltypes.Datum) (int64, error) {
+	w, err := width(c, a[0])
+	if err != nil {
+		return 0, err
+	}
+	t, err := checkedNext(w, a[1].I*day)
+	// A width that is no number of days makes buckets of unequal days.
+	return -floorDiv(-t, day), err
+}
+
+func nextInt(_ *sqltypes.Call, a []sqltypes.Datum) (int64, error) {
+	if n := a[1].I + a[0].I; n > a[1].I {
+		return n, nil
+	}
+	return 0, pgerror.New(pgerror.NumericValueOutOfRange, "bigint out of range")
+}
+
+var bucketFuncs = []bucketFunc{
+	{[]sqltypes.OID{oidInterval, oidTimestamptz}, plainBucket, nextPlain},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz}, originBucket, nextPlain},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidText}, zoneBucket, nextInZone},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidInterval}, offsetBucket, nextPlain},
+	{[]sqltypes.OID{oidInterval, oidTimestamp}, plainBucket, nextPlain},
+	{[]sqltypes.OID{oidInterval, oidTimestamp, oidTimestamp}, originBucket, nextPlain},
+	{[]sqltypes.OID{oidInterval, oidTimestamp, oidInterval}, offsetBucket, nextPlain},
+	{[]sqltypes.OID{oidInterval, oidDate}, dateBucket, nextDate},
+	{[]sqltypes.OID{oidInt8, oidInt8}, intBucket, nextInt},
+	{[]sqltypes.OID{oidInt8, oidInt8, oidInt8}, intBucket, nextInt},
+	{[]sqltypes.OID{oidInt4, oidInt4}, intBucket, nextInt},
+	{[]sqltypes.OID{oidInt4, oidInt4, oidInt4}, intBucket, nextInt},
 }
 
 func init() {
 	for i, f := range bucketFuncs {
-		fn := f.fn
-		sqltypes.RegisterProc(&sqltypes.Proc{OID: firstBucketProc + sqltypes.OID(i), Name: "time_bucket", Namespace: catalog.SchemaPgCatalog, Kind: 'f',
-			Strict: true, Volatility: f.vol, ArgTypes: f.args, RetType: f.args[1], Src: "ostraka_time_bucket", Cost: 1, Parallel: 's',
+		fn, next := f.fn, f.next
+		p := &sqltypes.Proc{OID: firstBucketProc + sqltypes.OID(i), Name: "time_bucket", Namespace: catalog.SchemaPgCatalog, Kind: 'f',
+			Strict: true, Volatility: sqltypes.Immutable, ArgTypes: f.args, RetType: f.args[1], Src: "ostraka_time_bucket", Cost: 1, Parallel: 's',
 			Fn: func(c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 				v, err := fn(c, a)
 				return sqltypes.Int(v), err
-			}})
+			},
+			NextBucket: func(c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+				v, err := next(c, a)
+				return sqltypes.Int(v), err
+			}}
+		sqltypes.RegisterProc(p)
+		bucketProcs = append(bucketProcs, p)
 	}
-	for i, f := range refused {
-		sqltypes.RegisterProc(&sqltypes.Proc{OID: firstRefusedProc + sqltypes.OID(i), Name: f.name, Namespace: catalog.SchemaPgCatalog, Kind: 'f',
-			Volatility: sqltypes.Volatile, ArgTypes: f.args, RetType: f.ret, Src: "ostraka_" + f.name, Cost: 1, Parallel: 'u'})
-	}
+	registerGapfill()
 }

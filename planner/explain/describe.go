@@ -88,6 +88,9 @@ func (b *builder) describe(n *node, p planner.Node) {
 		b.input(n, "Inner", x.Right)
 	case *planner.Aggregate:
 		b.aggregate(n, x)
+	case *planner.GapFill:
+		n.kind = "GapFill"
+		b.input(n, "Outer", x.Input)
 	case *planner.WindowAgg:
 		n.kind = "WindowAgg"
 		b.input(n, "Outer", x.Input)

@@ -10,6 +10,11 @@ import (
 // group adds the Aggregate and HAVING.
 func (s *upper) group() {
 	q, lv := s.q, s.lv
+	gap, err := gapfillGroup(q)
+	if err != nil {
+		lv.p.fail(err)
+		return
+	}
 	if !q.HasAggs && len(q.GroupBy) == 0 && q.GroupSets == nil && q.Having == nil {
 		return
 	}
@@ -61,6 +66,9 @@ func (s *upper) group() {
 	for i, g := range groups {
 		n.Columns = append(n.Columns, planner.Column{Name: columnName(g), Type: g.Type()})
 		out.cols = append(out.cols, g)
+		if c := bucketCall(n.GroupBy[i]); c != nil {
+			n.GroupBy[i] = rowBucket(c)
+		}
 		cost += exprCost(n.GroupBy[i])
 	}
 	for _, a := range aggs {
@@ -114,6 +122,9 @@ func (s *upper) group() {
 		f.Estimate.Rows = clampRows(ngroups * sel)
 		f.Estimate.Total += ngroups*exprCost(cond) + exprStartup(cond)
 		s.b.node = f
+	}
+	if gap >= 0 {
+		s.gapfill(groups, gap)
 	}
 }
 

@@ -158,11 +158,15 @@ func pushable(q *planner.Query, cols map[int]bool) bool {
 	}
 	vis := visibleTargets(q)
 	at := visibleIndexes(q)
+	gap, _ := gapfillGroup(q)
 	for c := range cols {
 		if c < 0 || c >= len(vis) {
 			return false
 		}
 		e := vis[c].Expr
+		if gap >= 0 && (at[c] == gap || !hasInt(q.GroupBy, at[c])) {
+			return false // added buckets would come back
+		}
 		if volatileExpr(e) || hasSRF(e) || hasSubLink(e) || hasWindow(e) {
 			return false
 		}

@@ -133,7 +133,7 @@ func (lv *level) havingToWhere() {
 	}
 	var stay []expr.Expr
 	for _, c := range conjuncts(q.Having) {
-		if hasAgg(c) || volatileExpr(c) || hasSubLink(c) {
+		if hasAgg(c) || volatileExpr(c) || hasSubLink(c) || hasGapfill(c) {
 			stay = append(stay, c)
 			continue
 		}
