@@ -21,6 +21,7 @@ const (
 type Collection struct {
 	Rel     *catalog.Relation
 	Indexes []*Index // without the one of _id
+	single  map[string]*Index
 	target  *engine.WriteTarget
 }
 
@@ -68,6 +69,7 @@ func Lookup(cat *catalog.Catalog, name string) (*Collection, error) {
 		}
 		c.Indexes = append(c.Indexes, x)
 	}
+	c.single = c.singles()
 	c.target = &engine.WriteTarget{Rel: rel}
 	if len(c.Indexes) > 0 {
 		c.target.EvalMany = c.keysOf

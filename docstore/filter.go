@@ -1,7 +1,9 @@
 package docstore
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -52,6 +54,13 @@ func (f *Filter) Match(doc JSON) (bool, error) {
 		return false, err
 	}
 	return ok, nil
+}
+
+// bind gives the expressions of $expr the statement's time and context.
+func (f *Filter) bind(ctx context.Context, now time.Time) {
+	if f.env != nil {
+		f.env.now, f.env.ctx = now, ctx
+	}
 }
 
 // All reports a filter that every document matches.

@@ -23,6 +23,8 @@ type access struct {
 	sorted, reverse bool
 	// several: one document may come more than once.
 	several bool
+	// union, when not nil, are the ways of finding the documents of each branch of an $or.
+	union []*access
 }
 
 // bound is what a filter says about one path.
@@ -453,6 +455,9 @@ func (r *runner) multikey(ctx context.Context, c *Collection, x *Index) (bool, e
 	span := engine.Span{Lo: []sqltypes.Datum{sqltypes.Bytes([]byte{keyMarker})}, Hi: []sqltypes.Datum{sqltypes.Bytes([]byte{keyMarker + 1})}, LoInc: true}
 	if x.Ix.Keys[0].Desc {
 		span = engine.Span{Lo: span.Hi, Hi: span.Lo, HiInc: true}
+	}
+	if r.newest != nil {
+		return r.newest.Any(c.Rel, x.Ix, span)
 	}
 	sc, err := r.scanner(ctx, engine.ScanSpec{Rel: c.Rel, Index: x.Ix, Spans: []engine.Span{span}, Cols: []int16{attrKey}, RowHint: 1})
 	if err != nil {

@@ -1,7 +1,9 @@
 package docstore
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -193,6 +195,14 @@ func (n *projNode) compute(v JSON, pipeline bool) (err error) {
 	}
 	n.expr, err = compileExpr(v, nil)
 	return err
+}
+
+// Bind gives the expressions the statement's time and context; it returns p.
+func (p *Projection) Bind(ctx context.Context, now time.Time) *Projection {
+	if p.root != nil {
+		p.now = &exprEnv{now: now, ctx: ctx}
+	}
+	return p
 }
 
 // Apply returns what the projection leaves of a document.

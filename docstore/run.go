@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ostraka/engine"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -14,6 +15,7 @@ type runner struct {
 	st     *State
 	own    bool // scans see the writes of the running statement
 	accept func(JSON) bool
+	newest engine.NewestReader // not nil: plans look at this state
 }
 
 // Run executes a command on one transaction or view. The caller has started the
@@ -210,9 +212,7 @@ func (r *runner) prepare(ctx context.Context, cmd *Command, write bool) (*found,
 	if p.sort, err = CompileSort(cmd.Sort); err != nil {
 		return nil, err
 	}
-	if p.filter.env != nil {
-		p.filter.env.now, p.filter.env.ctx = r.st.Now, ctx
-	}
+	p.filter.bind(ctx, r.st.Now)
 	if p.c, err = r.collection(cmd.Collection, write); err != nil || p.c == nil {
 		return p, err
 	}
@@ -298,7 +298,7 @@ func (r *runner) find(ctx context.Context, cmd *Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Docs: proj.Cursor(cur)}, nil
+	return Result{Docs: proj.Bind(ctx, r.st.Now).Cursor(cur)}, nil
 }
 
 func (r *runner) findOne(ctx context.Context, cmd *Command) (Result, error) {

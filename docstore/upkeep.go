@@ -31,7 +31,7 @@ func (r *runner) findForUpdate(ctx context.Context, cmd *Command) (Result, error
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Docs: proj.Cursor(Slice(docs))}, nil
+	return Result{Docs: proj.Bind(ctx, r.st.Now).Cursor(Slice(docs))}, nil
 }
 
 // stats answers the number of documents and the bytes on disk.

@@ -153,7 +153,7 @@ func (r *runner) update(ctx context.Context, cmd *Command) (Result, error) {
 		}
 	}
 	if !res.Value.IsZero() {
-		if res.Value, err = proj.Apply(res.Value); err != nil {
+		if res.Value, err = proj.Bind(ctx, r.st.Now).Apply(res.Value); err != nil {
 			return Result{}, err
 		}
 	}

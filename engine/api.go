@@ -376,6 +376,9 @@ type Engine interface {
 	// snapshot: the point-read path. cat must be the catalogue that the plan was
 	// made with; stale is true, and nothing read, when a newer one is current.
 	GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalog.Relation, ix *catalog.Index, key []sqltypes.Datum, cols []int16, dst []sqltypes.Datum) (found, stale bool, err error)
+	// ReadNewest lets read look at a few rows of the newest applied local state. What
+	// it has seen counts only if stale is false: else a newer catalogue than cat is current.
+	ReadNewest(ctx context.Context, cat *catalog.Catalog, read func(r NewestReader) error) (stale bool, err error)
 
 	// Applied is the newest applied position; WaitApplied blocks until it is reached.
 	Applied() commitlog.Position

@@ -141,5 +141,9 @@ func (e executor) Point(ctx context.Context, eng engine.Engine, plan *planner.Pl
 	return exec.PointSelect(ctx, eng, plan, env, args, out)
 }
 
+func (e executor) Call(plan *planner.Plan, env *sqltypes.Env, args []sqltypes.Datum, emit func(row []sqltypes.Datum) error) (bool, error) {
+	return exec.QuickCall(plan, env, args, emit)
+}
+
 var _ session.Execution = (*exec.Execution)(nil)
 var _ expr.Batch

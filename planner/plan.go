@@ -61,6 +61,9 @@ type Plan struct {
 	Role        sqltypes.OID
 	// Point is not nil when the statement may take the path without batches.
 	Point *PointPlan
+	// Call is not nil when the statement is one call of a function that knows a short
+	// way (sqltypes.Proc.Quick) and shows its result as it is.
+	Call *CallPlan
 	// Volatile: contains a volatile function; Cacheable: may be kept for other executions.
 	Cacheable      bool
 	CatalogVersion uint64
@@ -558,6 +561,15 @@ type PointPlan struct {
 	Filter expr.Expr
 	// OutIsAttrs: Out is exactly the fetched attributes in order.
 	OutIsAttrs bool
+	// Prepared keeps what executors made of the plan, for the next execution.
+	Prepared sync.Pool
+}
+
+// CallPlan is a statement that is one call of a function: SELECT * FROM f(…), or
+// SELECT f(…) when it does not return a set. The arguments are constants and
+// parameters, perhaps cast.
+type CallPlan struct {
+	Call *expr.Call
 	// Prepared keeps what executors made of the plan, for the next execution.
 	Prepared sync.Pool
 }

@@ -94,6 +94,10 @@ func register(list []docFunc) {
 			}
 		}
 		switch f.op {
+		case docstore.OpFind, docstore.OpFindOne:
+			p.Quick = f.quick
+		}
+		switch f.op {
 		case docstore.OpFind, docstore.OpDistinct, docstore.OpAggregate, docstore.OpFindForUpdate:
 			p.Explain = f.explain
 		}

@@ -42,7 +42,7 @@ func (q *query) find() (docstore.Result, error) {
 		cur.Close()
 		return docstore.Result{}, err
 	}
-	return docstore.Result{Docs: proj.Cursor(cur)}, nil
+	return docstore.Result{Docs: proj.Bind(q.ctx, q.now).Cursor(cur)}, nil
 }
 
 // findAll is the merged, windowed stream without the projection.
@@ -93,7 +93,7 @@ func (q *query) findOne() (docstore.Result, error) {
 	if err != nil {
 		return docstore.Result{}, err
 	}
-	doc, err = proj.Apply(doc)
+	doc, err = proj.Bind(q.ctx, q.now).Apply(doc)
 	return docstore.Result{Value: doc}, err
 }
 

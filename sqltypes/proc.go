@@ -61,6 +61,12 @@ type Proc struct {
 	// last value, or what lies between the last and the next.
 	Fill byte
 
+	// Quick, when not nil, answers a call from the newest committed state if that
+	// takes few reads: of a statement that is nothing but the call, without a snapshot.
+	// It gives emit the rows of a set, or the one value. done is false when the call
+	// must be made by Fn or Set; nothing has happened and been emitted then.
+	Quick func(c *Call, args []Datum, emit func(row []Datum) error) (done bool, err error)
+
 	Fn  ScalarFunc // Kind f
 	Set SetFunc    // Kind f with RetSet
 	Agg *Aggregate // Kind a: never nil; Agg.New is nil without an implementation

@@ -6,13 +6,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,8 +36,14 @@ func main() {
 	program := flag.String("program", "bin/ostraka", "the ostraka binary")
 	docs := flag.Int("docs", 50000, "documents in the collection")
 	rounds := flag.Int("rounds", 3, "rounds; the median counts")
+	clients := flag.Int("clients", 8, "connections that ask at the same time")
+	only := flag.String("only", "", "regular expression of the operations to measure")
 	flag.Parse()
-	if err := run(*program, *docs, *rounds); err != nil {
+	pick, err := regexp.Compile(*only)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := run(*program, *docs, *rounds, *clients, pick); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -56,17 +66,17 @@ func batch(from, n int) string {
 const batchSize = 500
 
 func workloads(docs int) []workload {
-	next := 1 << 24
+	var last atomic.Int64
+	last.Store(1 << 24)
+	next := func() int { return int(last.Add(batchSize)) }
 	fixed := func(sql string) func(int) (string, []any) { return func(int) (string, []any) { return sql, nil } }
 	return []workload{
 		{"insert_many of 500", batchSize,
 			func(int) (string, []any) {
-				next += batchSize
-				return "SELECT doc.insert_many('bench', $1)", []any{batch(next, batchSize)}
+				return "SELECT doc.insert_many('bench', $1)", []any{batch(next(), batchSize)}
 			},
 			func(int) (string, []any) {
-				next += batchSize
-				return "INSERT INTO bench SELECT (d->>'_id')::bigint, d FROM jsonb_array_elements($1::jsonb) d", []any{batch(next, batchSize)}
+				return "INSERT INTO bench SELECT (d->>'_id')::bigint, d FROM jsonb_array_elements($1::jsonb) d", []any{batch(next(), batchSize)}
 			}},
 		{"find by _id", 1,
 			func(i int) (string, []any) {
@@ -82,6 +92,15 @@ func workloads(docs int) []workload {
 			func(i int) (string, []any) {
 				return "SELECT doc FROM bench WHERE doc->>'email' = $1", []any{fmt.Sprintf("user%d@example.org", i*7919%docs)}
 			}},
+		{"find 10 by a range of _id", 1,
+			func(i int) (string, []any) {
+				at := i * 7919 % (docs - 10)
+				return "SELECT * FROM doc.find('bench', $1)", []any{fmt.Sprintf(`{"_id":{"$gte":%d,"$lt":%d}}`, at, at+10)}
+			},
+			func(i int) (string, []any) {
+				at := int64(i * 7919 % (docs - 10))
+				return "SELECT doc FROM bench WHERE id >= $1 AND id < $2", []any{at, at + 10}
+			}},
 		{"filter scan, count", 1,
 			fixed(`SELECT doc.count('bench', '{"age":{"$gt":40},"address.city":"city 7","active":true}')`),
 			fixed(`SELECT count(*) FROM bench WHERE (doc->>'age')::numeric > 40 AND doc#>>'{address,city}' = 'city 7' AND (doc->>'active')::boolean`)},
@@ -95,7 +114,7 @@ func workloads(docs int) []workload {
 	}
 }
 
-func run(program string, docs, rounds int) error {
+func run(program string, docs, rounds, clients int, pick *regexp.Regexp) error {
 	dir, err := os.MkdirTemp("", "bench-documents-")
 	if err != nil {
 		return err
@@ -116,12 +135,18 @@ func run(program string, docs, rounds int) error {
 	defer os_.Close()
 	ctx := context.Background()
 	list := []*servers.Server{os_, pg}
-	conns := make([]*pgx.Conn, len(list))
+	pools := make([][]*pgx.Conn, len(list))
+	conns := make([]*pgx.Conn, len(list)) // the first of each pool
 	for i, s := range list {
-		if conns[i], err = pgx.Connect(ctx, s.DSN("postgres")); err != nil {
-			return err
+		for range max(1, clients) {
+			c, err := pgx.Connect(ctx, s.DSN("postgres"))
+			if err != nil {
+				return err
+			}
+			defer c.Close(ctx)
+			pools[i] = append(pools[i], c)
 		}
-		defer conns[i].Close(ctx)
+		conns[i] = pools[i][0]
 	}
 	for _, sql := range []string{"CREATE TABLE bench (id bigint PRIMARY KEY, doc jsonb NOT NULL)", "CREATE INDEX ON bench ((doc->>'email'))"} {
 		if _, err := conns[1].Exec(ctx, sql); err != nil {
@@ -144,10 +169,13 @@ func run(program string, docs, rounds int) error {
 	}
 	fmt.Printf("%-24s %14s %14s %10s\n", "CPU per operation", "ostraka", "postgres", "ratio")
 	for _, w := range workloads(docs) {
+		if !pick.MatchString(w.name) {
+			continue
+		}
 		var got [2][]float64
 		for range rounds {
 			for k := range list {
-				per, err := measure(ctx, list[k], conns[k], w, k == 0)
+				per, err := measure(ctx, list[k], pools[k], w, k == 0)
 				if err != nil {
 					return fmt.Errorf("%s on %s: %w", w.name, list[k].Name, err)
 				}
@@ -160,26 +188,34 @@ func run(program string, docs, rounds int) error {
 	return nil
 }
 
-// measure runs an operation for about a second and returns CPU µs for one.
-func measure(ctx context.Context, s *servers.Server, c *pgx.Conn, w workload, ostraka bool) (float64, error) {
+// measure runs an operation on all connections for about a second and returns CPU µs for one.
+func measure(ctx context.Context, s *servers.Server, pool []*pgx.Conn, w workload, ostraka bool) (float64, error) {
 	op := w.postgres
 	if ostraka {
 		op = w.ostraka
 	}
-	start, cpu, n := time.Now(), s.CPU(), 0
-	for time.Since(start) < time.Second {
-		sql, args := op(n)
-		rows, err := c.Query(ctx, sql, args...)
-		if err != nil {
-			return 0, err
-		}
-		rows.Close()
-		if err := rows.Err(); err != nil {
-			return 0, err
-		}
-		n++
+	var n atomic.Int64
+	errs := make([]error, len(pool))
+	start, cpu := time.Now(), s.CPU()
+	var wg sync.WaitGroup
+	for k, c := range pool {
+		wg.Go(func() {
+			for errs[k] == nil && time.Since(start) < time.Second {
+				sql, args := op(int(n.Add(1)))
+				rows, err := c.Query(ctx, sql, args...)
+				if err == nil {
+					rows.Close()
+					err = rows.Err()
+				}
+				errs[k] = err
+			}
+		})
 	}
-	return float64((s.CPU() - cpu).Microseconds()) / float64(n*w.rows), nil
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return 0, err
+	}
+	return float64((s.CPU() - cpu).Microseconds()) / float64(int(n.Load())*w.rows), nil
 }
 
 func median(v []float64) float64 {

@@ -96,6 +96,8 @@ type Executor interface {
 	// without a snapshot: out receives the output columns. stale: the catalogue
 	// moved on, nothing was read and the caller plans again.
 	Point(ctx context.Context, eng engine.Engine, plan *planner.Plan, env *sqltypes.Env, args, out []sqltypes.Datum) (found, stale bool, err error)
+	// Call answers a plan whose Call is not nil by the function's short way, if it can.
+	Call(plan *planner.Plan, env *sqltypes.Env, args []sqltypes.Datum, emit func(row []sqltypes.Datum) error) (done bool, err error)
 }
 
 // DeferredRunner is implemented by an Executor that queues deferred checks (in

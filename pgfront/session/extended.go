@@ -476,8 +476,8 @@ func (s *Session) executePlan(po *portal, max int64) error {
 		if err := s.awaitState(po.plan.Class); err != nil {
 			return err
 		}
-		if po.p.cols != nil {
-			if done, err := s.pointSelect(po, false); done || err != nil {
+		if po.p.cols != nil && (max == 0 || po.plan.Call == nil) {
+			if done, err := s.short(po, false); done || err != nil {
 				if err == nil {
 					s.out.CommandCompleteCount("SELECT", po.affected)
 				}

@@ -184,7 +184,7 @@ func withSource(plan *planner.Plan, columns int, src sqltypes.RowSource) (*plann
 	}
 	out := *plan
 	out.Root = walk(plan.Root)
-	out.Point = nil
+	out.Point, out.Call = nil, nil
 	if replaced != 1 {
 		return nil, pgerror.New(pgerror.InternalError, "the plan of COPY has no place for its rows")
 	}

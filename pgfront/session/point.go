@@ -2,6 +2,7 @@ package session
 
 import (
 	"ostraka/engine"
+	"ostraka/engine/catalog"
 	"ostraka/planner"
 	"ostraka/sqltypes"
 )
@@ -52,4 +53,60 @@ func (s *Session) pointSelect(po *portal, describe bool) (done bool, err error) 
 		po.started, po.ended = true, true
 		return true, nil
 	}
+}
+
+// short answers a statement by one of the ways without an execution.
+func (s *Session) short(po *portal, describe bool) (done bool, err error) {
+	if po.plan.Point != nil {
+		return s.pointSelect(po, describe)
+	}
+	if po.plan.Call != nil {
+		return s.quickCall(po, describe)
+	}
+	return false, nil
+}
+
+// quickCall answers an autocommit statement that is one call of a function by the
+// function's short way. done is false when it must go the ordinary way.
+func (s *Session) quickCall(po *portal, describe bool) (done bool, err error) {
+	plan := po.plan
+	if plan.Class != planner.ClassRead || !s.readsNewest() || len(plan.Permissions) > 0 || plan.Role != s.role.OID {
+		return false, nil
+	}
+	if cat := s.deps.Engine.Catalog(s.client.Database); cat == nil || cat.Version != plan.CatalogVersion {
+		return false, nil
+	}
+	s.topLevel = true
+	n := int64(0)
+	done, err = s.deps.Exec.Call(plan, &s.env, po.args, func(row []sqltypes.Datum) error {
+		if n == 0 && describe {
+			s.rowDescription(po.p.cols, nil)
+		}
+		n++
+		return po.enc.datumRow(s.out, row)
+	})
+	if err != nil || !done {
+		return false, err
+	}
+	if n == 0 && describe {
+		s.rowDescription(po.p.cols, nil)
+	}
+	po.affected = n
+	po.started, po.ended = true, true
+	return true, nil
+}
+
+// readsNewest reports a statement that reads the newest committed state: outside
+// of a block, and not in a snapshot that another part of it has opened.
+func (s *Session) readsNewest() bool {
+	return s.tx.state == txImplicit && s.tx.txn == nil && s.tx.dead == nil && s.tx.isolation != engine.Serializable && s.reading == nil
+}
+
+// Newest is the engine and the catalogue that a statement reads which needs no
+// snapshot; the catalogue is nil when this one does.
+func (s *Session) Newest() (engine.Engine, *catalog.Catalog) {
+	if !s.readsNewest() {
+		return nil, nil
+	}
+	return s.deps.Engine, s.deps.Engine.Catalog(s.client.Database)
 }

@@ -152,7 +152,7 @@ func (s *Session) runSimple(po *portal, last bool) error {
 		}
 		po.enc = enc
 	}
-	if done, err := s.pointSelect(po, true); done || err != nil {
+	if done, err := s.short(po, true); done || err != nil {
 		if err == nil {
 			err = s.finishSimple(last)
 			if err == nil {

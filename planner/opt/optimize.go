@@ -45,6 +45,7 @@ func Optimize(ctx *planner.Context, q *planner.Query, params []sqltypes.OID) (*p
 	p.setRelations()
 	if len(pl.Inits) == 0 && len(pl.CTEs) == 0 && len(pl.SubPlans) == 0 {
 		pl.Point = pointPlan(pl)
+		pl.Call = callPlan(pl)
 	}
 	return pl, nil
 }
