@@ -154,6 +154,10 @@ func (r *fakeRun) Next(b *expr.Batch) (int, error) {
 	return n, nil
 }
 
+func (fakeExec) Call(*planner.Plan, *sqltypes.Env, []sqltypes.Datum, func([]sqltypes.Datum) error) (bool, error) {
+	return false, nil
+}
+
 func (r *fakeRun) Affected() int64 { return 0 }
 func (r *fakeRun) Close()          {}
 

@@ -10,7 +10,7 @@ import (
 
 // bulkAfter is how many keys of a relation are claimed one by one before a
 // transaction goes over to claiming them in bulk.
-const bulkAfter = 256
+const bulkAfter = 32
 
 // writers are the relation locks under which rows are written.
 const writers = 1<<engine.RowExclusive | 1<<engine.ShareRowExclusive | 1<<engine.Exclusive | 1<<engine.AccessExclusive
