@@ -59,6 +59,10 @@ func (realExec) Point(context.Context, engine.Engine, *planner.Plan, *sqltypes.E
 	return false, true, nil
 }
 
+func (realExec) Call(plan *planner.Plan, env *sqltypes.Env, args []sqltypes.Datum, emit func([]sqltypes.Datum) error) (bool, error) {
+	return exec.QuickCall(plan, env, args, emit)
+}
+
 func (e realExec) RunDeferred(ctx context.Context, run *session.Run, commit bool) error {
 	return run.Deferred.Run(ctx, e.rt, run.Txn, run.Env, commit)
 }
