@@ -40,6 +40,7 @@ type clusterOptions struct {
 	trailingEntries uint64
 	secret          string
 	maxPayload      int
+	slept           func() (time.Duration, bool)
 	pebble          bool // states in pebble, on a disk that can lose power
 }
 
@@ -146,6 +147,7 @@ func (c *cluster) start(n *node) {
 		Timers:   c.opts.timers,
 		Faults:   c.faults,
 		Secret:   []byte(c.opts.secret),
+		Slept:    c.opts.slept,
 		Fatal:    func(err error) { c.t.Errorf("node %s: fatal: %v", n.id, err) },
 	}
 	if os.Getenv("RAFT_LOG") != "" {

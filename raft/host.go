@@ -26,6 +26,7 @@ type Host struct {
 	mux     *transport.Mux
 	control *transport.Control
 	heard   *heard
+	sleep   *sleepWatch
 	nudging sync.Map // nudgeKey → *atomic.Bool
 
 	mu     sync.Mutex
@@ -57,7 +58,7 @@ func OpenHost(cfg HostConfig) (*Host, error) {
 		}
 	}
 	cfg.Timers = cfg.Timers.withDefaults()
-	h := &Host{cfg: cfg, heard: newHeard(), groups: map[uint32]*Group{}, stop: make(chan struct{})}
+	h := &Host{cfg: cfg, heard: newHeard(), sleep: newSleepWatch(cfg.Slept), groups: map[uint32]*Group{}, stop: make(chan struct{})}
 	var err error
 	h.db, err = logstore.Open(cfg.FS.PathJoin(cfg.Dir, "raftlog"), logstore.Options{FS: cfg.FS, Logger: cfg.Logger, Fatal: h.fatal})
 	if err != nil {

@@ -79,6 +79,9 @@ type HostConfig struct {
 	Fatal func(error)
 	// Faults, if not nil, allows faults to be injected, here and by control calls.
 	Faults *transport.Faults
+	// Slept is how long the machine has slept since it was started, false where that
+	// cannot be told; leases end with a sleep. Nil: the kernel's clocks.
+	Slept func() (time.Duration, bool)
 	// Serve answers the calls that peers make with Host.Call; nil refuses them. It
 	// must return soon after ctx ends.
 	Serve func(ctx context.Context, from, op string, body json.RawMessage) (any, error)

@@ -119,7 +119,8 @@ func (g *Group) leaderReadIndex(ctx context.Context, term uint64) (uint64, error
 // leaseHolds reports whether at some moment since the call began no other node
 // can have led: a quorum acknowledged this term in requests sent less than nine
 // tenths of a HeartbeatTimeout ago, and its members grant no vote for a whole
-// one (nor for one after a restart; see transport.Config.VoteGrace). A transfer
+// one (nor for one after a restart; see transport.Config.VoteGrace). The age of
+// requests from before this machine slept is not known. A transfer
 // of leadership ends the lease for the rest of the term, because the heir is
 // voted for regardless.
 func (g *Group) leaseHolds(term uint64) bool {
@@ -128,7 +129,7 @@ func (g *Group) leaseHolds(term uint64) bool {
 	}
 	now := time.Now()
 	sent, ok := g.peers.QuorumSent(term, g.self, g.voters(), now)
-	return ok && now.Sub(sent) < g.timers.Heartbeat*9/10 && g.isRaftLeader(term) && g.transferred.Load() < term
+	return ok && now.Sub(sent) < g.timers.Heartbeat*9/10 && g.host.sleep.awakeSince(sent) && g.isRaftLeader(term) && g.transferred.Load() < term
 }
 
 // Ops of control calls.

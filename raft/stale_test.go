@@ -172,3 +172,36 @@ func TestDeposedLeader(t *testing.T) {
 	}
 	t.Logf("it happened %d times", happened)
 }
+
+// TestLeaseEndsWithSleep: a leader that slept takes no answer from before for one
+// that is young, although its steady clock says so.
+func TestLeaseEndsWithSleep(t *testing.T) {
+	var slept atomic.Int64
+	h := 2 * time.Second
+	c := newCluster(t, 3, clusterOptions{timers: raft.Timers{Heartbeat: h}, slept: func() (time.Duration, bool) { return time.Duration(slept.Load()), true }})
+	c.propose("w")
+	lead := c.leader()
+	read := func() error {
+		ctx, cancel := context.WithTimeout(c.ctx, h/20)
+		defer cancel()
+		_, err := lead.group.ReadBarrier(ctx)
+		return err
+	}
+	c.eventually("a read by the lease", func() bool { return read() == nil })
+	for id := range c.nodes {
+		for other := range c.nodes {
+			if id != other {
+				c.faults.Set(transport.Edge{From: id, To: other, Rule: transport.Rule{DropRequests: true, DropReplies: true}})
+			}
+		}
+	}
+	if err := read(); err != nil {
+		t.Errorf("a read by the lease, cut off: %v", err)
+	}
+	slept.Add(int64(time.Minute))
+	if err := read(); err == nil {
+		t.Error("a lease outlived a minute of sleep")
+	}
+	c.faults.Heal()
+	c.eventually("a read after the network has healed", func() bool { return read() == nil })
+}
