@@ -127,7 +127,11 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 		return n.serveChecksum(ctx, op, body)
 	}
 	if op == "leave" {
-		return struct{}{}, n.release(ctx, from)
+		var c leaveCall
+		if err := json.Unmarshal(body, &c); err != nil {
+			return nil, err
+		}
+		return struct{}{}, n.release(ctx, from, c)
 	}
 	if op == "disk" {
 		return diskInfo{Full: n.disk.full.Load(), Damaged: n.disk.damaged.Load()}, nil

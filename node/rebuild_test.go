@@ -2,12 +2,16 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"ostraka/engine/commitlog"
+	"ostraka/peer"
 )
 
 // flip changes one bit in the middle of the largest table file of a node's state.
@@ -132,4 +136,147 @@ func TestRebuild(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "shard-0")); err != nil {
 		t.Error(err)
 	}
+}
+
+// shardSums are the checksums of a shard's replicas at the leader's newest position.
+func (c disturbed) shardSums(id int32) (sums []string, err error) {
+	var at commitlog.Position
+	for _, n := range c.Nodes {
+		if h := n.hostedShard(id); h != nil && h.group.Leadership().IsLeader {
+			if at, err = h.group.ReadBarrier(bounded(c.t)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, n := range c.Nodes {
+		h := n.hostedShard(id)
+		if h == nil {
+			return nil, fmt.Errorf("node %s does not host shard %d", n.ID(), id)
+		}
+		if m := h.group.Metrics(); voters(m) != len(c.Nodes) || m.State == "Learner" {
+			return nil, fmt.Errorf("node %s: %s, %d voters", n.ID(), m.State, voters(m))
+		}
+		f, err := h.shard.Freeze(bounded(c.t), at)
+		if err != nil {
+			return nil, err
+		}
+		sum, records, err := f.Checksum(bounded(c.t))
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, fmt.Sprint(sum, records))
+	}
+	return sums, nil
+}
+
+// onShard runs SQL in a session of a shard, on the node that leads it.
+func (c disturbed) onShard(id int32, sql string) {
+	c.t.Helper()
+	secret, err := c.Nodes[0].dir.secret("")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	wait(c.t, "the shard's leader", func(ctx context.Context) error {
+		for _, n := range c.Nodes {
+			if h := n.hostedShard(id); h == nil || !h.group.Leadership().IsLeader {
+				continue
+			}
+			conn, err := peer.Connect(ctx, peer.Options{Addr: n.advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: fmt.Sprint(id), Secret: secret, Now: time.Now()})
+			if err != nil {
+				return err
+			}
+			defer conn.Close(ctx)
+			_, err = conn.Exec(ctx, sql).ReadAll()
+			return err
+		}
+		return errors.New("none leads")
+	})
+}
+
+// TestRebuildShards: a node that hosts other shards than the home shard gets all of
+// them back, also when the member it asks does not host one; a shard without another
+// replica is not given up.
+func TestRebuildShards(t *testing.T) {
+	c := faultyCluster(t, 3)
+	cl := dial(t, c.leader())
+	cl.do("CREATE TABLE home (id int); INSERT INTO home SELECT generate_series(1, 1000)")
+	cl.do("SELECT shard_create('all', array['1', '2', '3'])")
+	cl.do("SELECT shard_create('two', array['2', '3'])")
+	for id := range int32(2) {
+		c.onShard(id+1, "CREATE TABLE IF NOT EXISTS t (id int, v text); INSERT INTO t SELECT g, repeat(md5(g::text), 5) FROM generate_series(1, 2000) g")
+	}
+	wait(t, "shard two on two nodes", func(context.Context) error {
+		for _, n := range c.Nodes[1:] {
+			if h := n.hostedShard(2); h == nil || voters(h.group.Metrics()) != 2 {
+				return fmt.Errorf("node %s", n.ID())
+			}
+		}
+		return nil
+	})
+	var before []string
+	wait(t, "equal replicas", func(context.Context) (err error) {
+		before, err = c.shardSums(1)
+		return err
+	})
+	if err := c.Nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := c.Nodes[2].cfg.DataDir
+	// Nothing of the state is left, of either shard.
+	for _, s := range []string{"shard-0", "shard-1"} {
+		states, _ := filepath.Glob(filepath.Join(dir, s, "state-*", "MANIFEST-*"))
+		for _, f := range states {
+			if err := os.WriteFile(f, []byte("broken"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n, err := c.restart(2, nil); err == nil {
+		t.Error("a node without a state started")
+		_ = n.Close()
+	}
+	// Node 1 does not host shard two.
+	n, err := c.restart(2, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after []string
+	wait(t, "the node to host the shards again", func(context.Context) (err error) {
+		if after, err = c.shardSums(1); err != nil {
+			return err
+		}
+		if h := n.hostedShard(2); h == nil || voters(h.group.Metrics()) != 2 || h.group.Metrics().State == "Learner" {
+			return errors.New("shard two is not there")
+		}
+		return nil
+	})
+	for i, s := range after {
+		if s != before[0] {
+			t.Errorf("shard one on node %d: %s, was %s", i+1, s, before[0])
+		}
+	}
+	c.onShard(2, "INSERT INTO t SELECT 1, 'after'")
+	dial(t, n).soon("SELECT count(*) FROM home", "1000")
+	c.same()
+	if kept, _ := filepath.Glob(filepath.Join(dir, "damaged-*", "shard-*")); len(kept) != 3 {
+		t.Errorf("set aside: %v", kept)
+	}
+
+	cl = dial(t, c.leader())
+	cl.do("SELECT shard_create('mine', array['3'])")
+	c.onShard(3, "CREATE TABLE t (id int)")
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.restart(2, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} }); err == nil {
+		_ = n.Close()
+		t.Error("the only replica of a shard was given up")
+	} else if !strings.Contains(err.Error(), "no other member hosts shard 3") {
+		t.Error(err)
+	}
+	if _, err := c.restart(2, func(cfg *Config) { cfg.Rebuild = false }); err != nil {
+		t.Fatal(err)
+	}
+	c.onShard(3, "INSERT INTO t VALUES (1)")
 }
