@@ -53,6 +53,8 @@ func runTestNode() int {
 			continue
 		}
 		switch p := o.Value.(type) {
+		case *bool:
+			*p, _ = strconv.ParseBool(v)
 		case *string:
 			*p = v
 		case *[]string:
@@ -87,6 +89,7 @@ type process struct {
 	dir       string
 	sql, raft string
 	env       []string
+	program   []string // nil: this test binary
 	cmd       *exec.Cmd
 }
 
@@ -131,7 +134,11 @@ func (c *cluster) add() *process {
 
 func (p *process) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(os.Args[0], "-test.run=^$")
+	program := p.program
+	if program == nil {
+		program = []string{os.Args[0], "-test.run=^$"}
+	}
+	p.cmd = exec.Command(program[0], program[1:]...)
 	p.cmd.Env = append(append(os.Environ(), "OSTRAKA_TEST_NODE=1", "OSTRAKA_NODE_ID="+p.id, "OSTRAKA_DATA_DIR="+p.dir, "OSTRAKA_LISTEN="+p.sql,
 		"OSTRAKA_RAFT_ADDR="+p.raft, "OSTRAKA_LOG_LEVEL=error", "OSTRAKA_HEARTBEAT=300ms", "OSTRAKA_CACHE_BYTES=33554432"), p.env...)
 	p.cmd.Stderr = os.Stderr
