@@ -162,7 +162,7 @@ func (p *arrayParser) level(depth int) error {
 		c := p.s[p.at]
 		switch {
 		case c == '}':
-			if expectItem {
+			if expectItem || depth > 0 && count == 0 { // only the outermost braces may be empty
 				return malformedArray(p.s, "Unexpected \"%c\" character.", '}')
 			}
 			p.at++

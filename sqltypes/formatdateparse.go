@@ -32,6 +32,7 @@ type dateRead struct {
 	clock12   bool
 	tzSign    int
 	tzh, tzm  int
+	strict    bool // the standard's rules: see ParseDateItem
 }
 
 func formatError(format string, args ...any) *pgerror.Error {
@@ -172,7 +173,7 @@ func patternMode(key string) byte {
 
 func (r *dateRead) read(picture string) error {
 	nodes := splitPicture(picture, datePatterns, true)
-	fx := false
+	fx := r.strict
 	extra := 0 // characters skipped beyond what the picture has
 	skip := func() {
 		for r.s != "" && isSpace(r.s[0]) {
@@ -182,6 +183,9 @@ func (r *dateRead) read(picture string) error {
 	}
 	for i, n := range nodes {
 		if r.s == "" {
+			if r.strict {
+				return formatError("input string is too short for datetime format")
+			}
 			break
 		}
 		if !fx && (n.kind == pictureAction || i == 0) {
@@ -192,6 +196,13 @@ func (r *dateRead) read(picture string) error {
 		}
 		switch n.kind {
 		case pictureSpace, pictureSeparator:
+			if r.strict {
+				if !n.quoted && r.s[0] != n.text[0] {
+					return formatError("unmatched format separator \"%s\"", n.text)
+				}
+				r.s = r.s[1:]
+				continue
+			}
 			if fx {
 				r.s = r.s[runeLen(r.s):]
 				continue
@@ -203,6 +214,9 @@ func (r *dateRead) read(picture string) error {
 			}
 			continue
 		case pictureChar:
+			if r.strict && !strings.HasPrefix(r.s, n.text) {
+				return formatError("unmatched format character \"%s\"", n.text)
+			}
 			if !fx && extra > 0 {
 				extra--
 			} else {
@@ -219,6 +233,9 @@ func (r *dateRead) read(picture string) error {
 			extra = 0
 			skip()
 		}
+	}
+	if r.strict && strings.TrimLeft(r.s, spaces) != "" {
+		return formatError("trailing characters remain in input string after datetime format")
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ type pictureNode struct {
 	fm   bool   // FM before it: no padding
 	th   byte   // 't' th, 'T' TH after it
 	tm   bool   // TM before it: localised names
+
+	quoted bool // text in double quotes
 }
 
 // matchKey finds the longest pattern at the start of s.
@@ -78,7 +80,7 @@ func splitPicture(s string, keys []string, date bool) []pictureNode {
 					s = s[1:]
 				}
 				n := runeLen(s)
-				out = append(out, pictureNode{kind: pictureChar, text: s[:n]})
+				out = append(out, pictureNode{kind: pictureChar, text: s[:n], quoted: true})
 				s = s[n:]
 			}
 			continue

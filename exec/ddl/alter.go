@@ -582,7 +582,11 @@ func (b *builder) dropConstraint(cmd *pg.AlterTableCmd) error {
 		if ix.Constraint != name {
 			continue
 		}
-		return b.dropKey(i, cmd.Behavior == pg.DropBehavior_DROP_CASCADE)
+		cascade := cmd.Behavior == pg.DropBehavior_DROP_CASCADE
+		if err := b.dropKey(i, cascade); err != nil || !ix.Primary {
+			return err
+		}
+		return b.dropKeyViews(name, cascade)
 	}
 	if cmd.MissingOk {
 		b.notice("constraint %q of relation %q does not exist, skipping", name, b.rel.Name)

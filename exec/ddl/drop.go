@@ -413,13 +413,13 @@ func (r *run) emptySchema(s *catalog.Schema, cascade bool) error {
 		return true
 	})
 	r.catalog().AllTypes(func(t *catalog.UserType) bool {
-		if t.Schema == s.OID && (t.Kind != 'c' || r.isPlainComposite(t)) {
+		if t.Schema == s.OID && t.Kind != 'a' && t.Kind != 'm' && (t.Kind != 'c' || r.isPlainComposite(t)) {
 			types = append(types, t)
 		}
 		return true
 	})
 	r.catalog().AllFunctions(func(f *catalog.Function) bool {
-		if f.Schema == s.OID {
+		if f.Schema == s.OID && !isConstructor(f) {
 			funcs = append(funcs, f)
 		}
 		return true

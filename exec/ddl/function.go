@@ -224,6 +224,10 @@ func (r *run) dropFunctions(n *pg.DropStmt) error {
 		if err := r.mustOwnFunction(f); err != nil {
 			return err
 		}
+		if isConstructor(f) {
+			return pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop function %s because type %s requires it", r.signature(f), r.typeName(f.RetType)).
+				WithHint("You can drop type %s instead.", r.typeName(f.RetType))
+		}
 		if err := r.refuseUsedFunction(f); err != nil {
 			return err
 		}

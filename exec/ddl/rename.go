@@ -76,8 +76,8 @@ func (r *run) rename(n *pg.RenameStmt) (string, error) {
 		if err := r.mustOwnType(t); err != nil {
 			return tag, err
 		}
-		if r.catalog().TypeByName(t.Schema, name) != nil {
-			return tag, pgerror.New(pgerror.DuplicateObject, "type %q already exists", name)
+		if err := r.freeTypeName(t.Schema, name); err != nil {
+			return tag, err
 		}
 		cp := *t
 		cp.Name = name

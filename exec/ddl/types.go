@@ -27,8 +27,8 @@ func (r *run) newType(parts []string, kind byte) (*catalog.UserType, error) {
 		return nil, err
 	}
 	name = truncateIdent(name)
-	if r.catalog().TypeByName(schema.OID, name) != nil {
-		return nil, pgerror.New(pgerror.DuplicateObject, "type %q already exists", name)
+	if err := r.freeTypeName(schema.OID, name); err != nil {
+		return nil, err
 	}
 	t := &catalog.UserType{Name: name, Schema: schema.OID, Owner: r.role(), Kind: kind}
 	if t.OID, err = r.newOID(); err != nil {
@@ -69,6 +69,24 @@ func checkLabel(label string) error {
 		return pgerror.New(pgerror.InvalidName, "invalid enum label %q", label).WithDetail("Labels must be %d bytes or less.", maxIdent)
 	}
 	return nil
+}
+
+// freeTypeName makes a name usable for a new type: an array type that has it by
+// itself moves out of the way, as moveArrayTypeName does; any other type is an error.
+func (r *run) freeTypeName(schema sqltypes.OID, name string) error {
+	t := r.catalog().TypeByName(schema, name)
+	if t == nil {
+		return nil
+	}
+	if t.Kind == 'a' {
+		if of := r.catalog().UserType(t.Subtype); of != nil {
+			cp := *of
+			cp.ArrayName = (&builder{run: r, rel: &catalog.Relation{Schema: schema}}).freeTypeName("_" + name)
+			r.schema().PutType(&cp)
+			return nil
+		}
+	}
+	return pgerror.New(pgerror.DuplicateObject, "type %q already exists", name)
 }
 
 // userType resolves a user type by name.
@@ -162,8 +180,8 @@ func (r *run) createComposite(n *pg.CompositeTypeStmt) error {
 		return err
 	}
 	name := truncateIdent(n.Typevar.Relname)
-	if r.catalog().TypeByName(schema.OID, name) != nil {
-		return pgerror.New(pgerror.DuplicateObject, "type %q already exists", name)
+	if err := r.freeTypeName(schema.OID, name); err != nil {
+		return err
 	}
 	if err := r.mustBeFree(schema, name); err != nil {
 		return err
@@ -185,57 +203,6 @@ func (r *run) createComposite(n *pg.CompositeTypeStmt) error {
 		rel.Columns = append(rel.Columns, col)
 	}
 	return r.putNew(rel, schema)
-}
-
-func (r *run) createRange(n *pg.CreateRangeStmt) error {
-	t, err := r.newType(strs(n.TypeName), 'r')
-	if err != nil {
-		return err
-	}
-	multi := ""
-	for _, node := range n.Params {
-		d := node.GetDefElem()
-		switch d.Defname {
-		case "subtype":
-			sub, err := bind.BindTypeName(r.s.PlanContext(), d.Arg.GetTypeName())
-			if err != nil {
-				return err
-			}
-			t.Subtype = sub.OID
-		case "multirange_type_name":
-			parts := nameParts(d.Arg)
-			multi = parts[len(parts)-1]
-		case "subtype_opclass", "collation":
-		case "canonical", "subtype_diff":
-			if d.Defname == "canonical" {
-				return pgerror.NotSupported("range type canonical functions")
-			}
-		default:
-			return pgerror.New(pgerror.SyntaxError, "type attribute %q not recognized", d.Defname)
-		}
-	}
-	if t.Subtype == 0 {
-		return pgerror.New(pgerror.SyntaxError, "type attribute \"subtype\" is required")
-	}
-	if sub := r.catalog().Type(t.Subtype); sub == nil || sub.Compare == nil {
-		return pgerror.New(pgerror.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", sqltypes.FormatType(t.Subtype, -1))
-	}
-	if multi == "" {
-		if i := strings.Index(t.Name, "range"); i >= 0 {
-			multi = t.Name[:i] + "multi" + t.Name[i:]
-		} else {
-			multi = t.Name + "_multirange"
-		}
-	}
-	schemaName := r.catalog().Schema(t.Schema).Name
-	m, err := r.newType([]string{schemaName, multi}, 'm')
-	if err != nil {
-		return err
-	}
-	m.Subtype, m.Multirange, t.Multirange = t.Subtype, t.OID, m.OID
-	r.schema().PutType(t)
-	r.schema().PutType(m)
-	return nil
 }
 
 func (r *run) createDomain(n *pg.CreateDomainStmt) error {
@@ -553,6 +520,7 @@ func (r *run) dropType(t *catalog.UserType) {
 		r.schema().DropRelation(t.Relation)
 	}
 	if t.Kind == 'r' {
+		r.dropConstructors(t)
 		r.schema().DropType(t.Multirange)
 	}
 	r.schema().DropType(t.OID)

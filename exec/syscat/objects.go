@@ -487,6 +487,12 @@ func dependRows(q *Query, emit Emit) error {
 		dep(classProc, o, 0, classExtension, plpgsqlExtension, 0, 'e')
 	}
 	dep(classLanguage, 13563, 0, classExtension, plpgsqlExtension, 0, 'e')
+	q.Cat.AllFunctions(func(f *catalog.Function) bool {
+		if f.Language == "internal" && strings.Contains(f.Body, "range_constructor") { // came with a range type
+			dep(classProc, f.OID, 0, classType, f.RetType, 0, 'i')
+		}
+		return true
+	})
 	q.each(nil, func(r *catalog.Relation) {
 		dep(classClass, r.OID, 0, classNamespace, r.Schema, 0, 'n')
 		if r.RowType != 0 {

@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"strings"
+
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/jsonpath"
 )
@@ -29,6 +31,7 @@ type pathArgs struct {
 	path         *jsonpath.Path
 	target, vars sqltypes.JSON
 	silent       bool
+	zone         *jsonpath.Zone // of the functions with _tz
 }
 
 func readPathArgs(c *Call, args []Datum) (pathArgs, error) {
@@ -36,6 +39,9 @@ func readPathArgs(c *Call, args []Datum) (pathArgs, error) {
 	a := pathArgs{path: p, target: sqltypes.JSONOf(args[0]), silent: len(args) == 2}
 	if len(args) > 2 {
 		a.vars, a.silent = sqltypes.JSONOf(args[2]), args[3].Bool()
+	}
+	if strings.HasSuffix(c.Proc.Src, "_tz") {
+		a.zone = &jsonpath.Zone{Location: c.Env.TimeZone, Now: c.Env.TxnTime}
 	}
 	return a, err
 }
@@ -45,7 +51,7 @@ func pathExists(c *Call, args []Datum) (Datum, error) {
 	if err != nil {
 		return null, err
 	}
-	ok, failed, err := a.path.Exists(callContext(c), a.target, a.vars, a.silent)
+	ok, failed, err := a.path.Exists(callContext(c), a.target, a.vars, a.silent, a.zone)
 	if err != nil || failed {
 		return null, err
 	}
@@ -57,7 +63,7 @@ func pathMatch(c *Call, args []Datum) (Datum, error) {
 	if err != nil {
 		return null, err
 	}
-	return a.path.Match(callContext(c), a.target, a.vars, a.silent)
+	return a.path.Match(callContext(c), a.target, a.vars, a.silent, a.zone)
 }
 
 func pathItems(c *Call, args []Datum) ([]sqltypes.JSON, error) {
@@ -65,7 +71,7 @@ func pathItems(c *Call, args []Datum) ([]sqltypes.JSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, _, err := a.path.Query(callContext(c), a.target, a.vars, a.silent)
+	items, _, err := a.path.Query(callContext(c), a.target, a.vars, a.silent, a.zone)
 	return items, err
 }
 
@@ -101,7 +107,7 @@ func init() {
 	scalarTable{
 		"jsonb_path_exists_opr": pathExists, "jsonb_path_match_opr": pathMatch,
 	}.register()
-	// The _tz variants differ only in .datetime() comparisons.
+	// The _tz variants differ only in comparisons of what .datetime() gives.
 	for _, suffix := range []string{"", "_tz"} {
 		scalarTable{
 			"jsonb_path_exists" + suffix: pathExists, "jsonb_path_match" + suffix: pathMatch,

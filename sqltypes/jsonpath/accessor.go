@@ -7,7 +7,7 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-func (x *evaluator) accessor(n *node, j sqltypes.JSON, out *found, unwrap bool) (bool, error) {
+func (x *evaluator) accessor(n *node, j value, out *found, unwrap bool) (bool, error) {
 	isArray := j.Kind() == sqltypes.JSONArray
 	if unwrap && isArray {
 		switch n.kind {
@@ -19,7 +19,7 @@ func (x *evaluator) accessor(n *node, j sqltypes.JSON, out *found, unwrap bool) 
 	case kKey:
 		if j.Kind() == sqltypes.JSONObject {
 			if v, ok := j.Lookup(n.text); ok {
-				return x.follow(n, v, out)
+				return x.follow(n, of(v), out)
 			}
 			if x.ignore {
 				return false, nil
@@ -51,7 +51,7 @@ func (x *evaluator) accessor(n *node, j sqltypes.JSON, out *found, unwrap bool) 
 		}
 		return x.follow(n, j, out)
 	case kType:
-		return x.follow(n, sqltypes.JSONStringOf(j.Kind().String()), out)
+		return x.follow(n, of(sqltypes.JSONStringOf(j.typeName())), out)
 	case kSize:
 		size := 1
 		if isArray {
@@ -70,7 +70,7 @@ func (x *evaluator) accessor(n *node, j sqltypes.JSON, out *found, unwrap bool) 
 	case kKeyValue:
 		return x.keyValue(n, j, out)
 	}
-	return false, hard{pgerror.NotSupported("jsonpath item method .datetime()")}
+	return x.datetime(n, j, out)
 }
 
 // structural is an error of shape, which lax mode ignores.
@@ -83,7 +83,7 @@ func (x *evaluator) structural(code pgerror.Code, message string) (bool, error) 
 
 // descend evaluates next (nil: the result itself) over what lies first to last
 // levels below j.
-func (x *evaluator) descend(next *node, j sqltypes.JSON, out *found, level, first, last uint32, ignore bool) (bool, error) {
+func (x *evaluator) descend(next *node, j value, out *found, level, first, last uint32, ignore bool) (bool, error) {
 	if level > last {
 		return false, nil
 	}
@@ -92,11 +92,11 @@ func (x *evaluator) descend(next *node, j sqltypes.JSON, out *found, level, firs
 	}
 	some := false
 	for i := range j.Len() {
-		var v sqltypes.JSON
+		var v value
 		if j.Kind() == sqltypes.JSONObject {
-			v = j.Value(i)
+			v = of(j.Value(i))
 		} else {
-			v = j.Index(i)
+			v = of(j.Index(i))
 		}
 		if level >= first || first == anyLast && last == anyLast && !v.IsContainer() {
 			switch {
@@ -132,7 +132,7 @@ func (x *evaluator) descend(next *node, j sqltypes.JSON, out *found, level, firs
 	return some, nil
 }
 
-func (x *evaluator) anyLevels(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) anyLevels(n *node, j value, out *found) (bool, error) {
 	some := false
 	if n.first == 0 {
 		saved := x.ignore
@@ -154,7 +154,7 @@ func (x *evaluator) anyLevels(n *node, j sqltypes.JSON, out *found) (bool, error
 	return some, nil
 }
 
-func (x *evaluator) index(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) index(n *node, j value, out *found) (bool, error) {
 	isArray := j.Kind() == sqltypes.JSONArray
 	if !isArray && !x.lax {
 		return x.structural(pgerror.SqlJsonArrayNotFound, "jsonpath array accessor can only be applied to an array")
@@ -184,7 +184,7 @@ func (x *evaluator) index(n *node, j sqltypes.JSON, out *found) (bool, error) {
 		for i := max(from, 0); i <= min(to, size-1); i++ {
 			v := j
 			if isArray {
-				v = j.Index(i)
+				v = of(j.Index(i))
 			}
 			if n.next == nil && out == nil {
 				return true, nil
@@ -201,7 +201,7 @@ func (x *evaluator) index(n *node, j sqltypes.JSON, out *found) (bool, error) {
 	return some, nil
 }
 
-func (x *evaluator) subscript(n *node, j sqltypes.JSON) (int, error) {
+func (x *evaluator) subscript(n *node, j value) (int, error) {
 	var seq found
 	if _, err := x.item(n, j, &seq, x.lax); err != nil {
 		return 0, err
@@ -220,7 +220,7 @@ func (x *evaluator) subscript(n *node, j sqltypes.JSON) (int, error) {
 	return int(v), nil
 }
 
-func (x *evaluator) numericMethod(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) numericMethod(n *node, j value, out *found) (bool, error) {
 	if j.Kind() != sqltypes.JSONNumber {
 		return false, jsonError(pgerror.NonNumericSqlJsonItem, "jsonpath item method .%s() can only be applied to a numeric value", opNames[n.kind])
 	}
@@ -237,10 +237,10 @@ func (x *evaluator) numericMethod(n *node, j sqltypes.JSON, out *found) (bool, e
 	if err != nil || n.next == nil && out == nil {
 		return true, err
 	}
-	return x.follow(n, sqltypes.JSONNumberOf(d), out)
+	return x.follow(n, of(sqltypes.JSONNumberOf(d)), out)
 }
 
-func (x *evaluator) double(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) double(n *node, j value, out *found) (bool, error) {
 	bad := func(what string) (bool, error) {
 		return false, jsonError(pgerror.NonNumericSqlJsonItem, "%s argument of jsonpath item method .double() is out of range for type double precision", what)
 	}
@@ -259,13 +259,13 @@ func (x *evaluator) double(n *node, j sqltypes.JSON, out *found) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return x.follow(n, sqltypes.JSONNumberOf(d), out)
+		return x.follow(n, of(sqltypes.JSONNumberOf(d)), out)
 	}
 	return false, jsonError(pgerror.NonNumericSqlJsonItem, "jsonpath item method .double() can only be applied to a string or numeric value")
 }
 
 // keyValue is .keyvalue(): the id tells the pairs of one object from those of another.
-func (x *evaluator) keyValue(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) keyValue(n *node, j value, out *found) (bool, error) {
 	if j.Kind() != sqltypes.JSONObject {
 		return false, jsonError(pgerror.SqlJsonObjectNotFound, "jsonpath item method .keyvalue() can only be applied to an object")
 	}
@@ -273,9 +273,9 @@ func (x *evaluator) keyValue(n *node, j sqltypes.JSON, out *found) (bool, error)
 	x.ids++
 	some := false
 	for i := range j.Len() {
-		v := sqltypes.JSONObjectOf([]sqltypes.JSONPair{
-			{Key: "key", Value: sqltypes.JSONStringOf(j.Key(i))}, {Key: "value", Value: j.Value(i)}, {Key: "id", Value: number(id)},
-		})
+		v := of(sqltypes.JSONObjectOf([]sqltypes.JSONPair{
+			{Key: "key", Value: sqltypes.JSONStringOf(j.Key(i))}, {Key: "value", Value: j.Value(i)}, {Key: "id", Value: number(id).JSON},
+		}))
 		ok, err := x.follow(n, v, out)
 		if err != nil {
 			return false, err

@@ -5,7 +5,7 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-func (x *evaluator) arithmetic(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) arithmetic(n *node, j value, out *found) (bool, error) {
 	operand := func(side string, arg *node) (sqltypes.Datum, error) {
 		vs, err := x.values(arg, j, true)
 		if err != nil {
@@ -34,11 +34,11 @@ func (x *evaluator) arithmetic(n *node, j sqltypes.JSON, out *found) (bool, erro
 	if n.next == nil && out == nil {
 		return true, nil
 	}
-	return x.follow(n, sqltypes.JSONNumberOf(d), out)
+	return x.follow(n, of(sqltypes.JSONNumberOf(d)), out)
 }
 
 // sign is unary + and -, applied to every value of the operand.
-func (x *evaluator) sign(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) sign(n *node, j value, out *found) (bool, error) {
 	vs, err := x.values(n.left, j, true)
 	if err != nil {
 		return false, err
@@ -58,7 +58,7 @@ func (x *evaluator) sign(n *node, j sqltypes.JSON, out *found) (bool, error) {
 		if n.kind == kMinus {
 			d = sqltypes.NumericNeg(d)
 		}
-		ok, err := x.follow(n, sqltypes.JSONNumberOf(d), out)
+		ok, err := x.follow(n, of(sqltypes.JSONNumberOf(d)), out)
 		if err != nil {
 			return false, err
 		}

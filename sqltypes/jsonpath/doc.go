@@ -4,6 +4,5 @@
 // output functions.
 //
 // A *Path is immutable and may be shared between goroutines. Errors of
-// evaluation carry the SQLSTATEs of class 22 that PostgreSQL gives. The item
-// method .datetime() is refused by name (0A000).
+// evaluation carry the SQLSTATEs of class 22 that PostgreSQL gives.
 package jsonpath

@@ -12,19 +12,20 @@ import (
 type evaluator struct {
 	ctx     context.Context
 	vars    sqltypes.JSON // an object, or the zero JSON
-	root    sqltypes.JSON
+	root    value
 	lax     bool
 	ignore  bool // structural errors are ignored (lax mode, below .**)
-	current sqltypes.JSON
+	current value
 	size    int // of the innermost array that is subscripted, -1 outside
 	ids     int64
+	zone    *Zone // nil: comparisons may not need one
 	steps   int
 }
 
 // found collects results; nil asks only whether there is one.
-type found struct{ items []sqltypes.JSON }
+type found struct{ items []value }
 
-func (f *found) add(j sqltypes.JSON) { f.items = append(f.items, j) }
+func (f *found) add(j value) { f.items = append(f.items, j) }
 
 // hard marks errors that silent mode and predicates do not swallow.
 type hard struct{ error }
@@ -57,7 +58,7 @@ func (x *evaluator) step() error {
 }
 
 // follow applies what comes after n to a result of n.
-func (x *evaluator) follow(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) follow(n *node, j value, out *found) (bool, error) {
 	if n.next != nil {
 		return x.item(n.next, j, out, x.lax)
 	}
@@ -68,7 +69,7 @@ func (x *evaluator) follow(n *node, j sqltypes.JSON, out *found) (bool, error) {
 }
 
 // item evaluates n over j: whether it gave something. unwrap: an array stands for its elements.
-func (x *evaluator) item(n *node, j sqltypes.JSON, out *found, unwrap bool) (bool, error) {
+func (x *evaluator) item(n *node, j value, out *found, unwrap bool) (bool, error) {
 	if err := x.step(); err != nil {
 		return false, err
 	}
@@ -81,7 +82,7 @@ func (x *evaluator) item(n *node, j sqltypes.JSON, out *found, unwrap bool) (boo
 		if err != nil {
 			return false, err
 		}
-		return x.follow(n, v, out)
+		return x.follow(n, of(v), out)
 	case kRoot:
 		return x.follow(n, x.root, out)
 	case kCurrent:
@@ -101,9 +102,9 @@ func (x *evaluator) item(n *node, j sqltypes.JSON, out *found, unwrap bool) (boo
 		}
 		switch t {
 		case isTrue, isFalse:
-			return x.follow(n, sqltypes.JSONBoolOf(t == isTrue), out)
+			return x.follow(n, of(sqltypes.JSONBoolOf(t == isTrue)), out)
 		}
-		return x.follow(n, jsonNull, out)
+		return x.follow(n, of(jsonNull), out)
 	case kAdd, kSub, kMul, kDiv, kMod:
 		return x.arithmetic(n, j, out)
 	case kPlus, kMinus:
@@ -141,13 +142,13 @@ var jsonNull = func() sqltypes.JSON {
 	return j
 }()
 
-func number(v int64) sqltypes.JSON { return sqltypes.JSONNumberOf(sqltypes.NumericInt(v)) }
+func number(v int64) value { return of(sqltypes.JSONNumberOf(sqltypes.NumericInt(v))) }
 
 // unwrapped evaluates n over each element of an array.
-func (x *evaluator) unwrapped(n *node, j sqltypes.JSON, out *found) (bool, error) {
+func (x *evaluator) unwrapped(n *node, j value, out *found) (bool, error) {
 	some := false
 	for i := range j.Len() {
-		ok, err := x.item(n, j.Index(i), out, false)
+		ok, err := x.item(n, of(j.Index(i)), out, false)
 		if err != nil {
 			return false, err
 		}
@@ -159,7 +160,7 @@ func (x *evaluator) unwrapped(n *node, j sqltypes.JSON, out *found) (bool, error
 }
 
 // values evaluates n and, in lax mode with unwrap, takes arrays apart.
-func (x *evaluator) values(n *node, j sqltypes.JSON, unwrap bool) ([]sqltypes.JSON, error) {
+func (x *evaluator) values(n *node, j value, unwrap bool) ([]value, error) {
 	var seq found
 	if _, err := x.item(n, j, &seq, x.lax); err != nil {
 		return nil, err
@@ -167,10 +168,12 @@ func (x *evaluator) values(n *node, j sqltypes.JSON, unwrap bool) ([]sqltypes.JS
 	if !unwrap || !x.lax {
 		return seq.items, nil
 	}
-	var out []sqltypes.JSON
+	var out []value
 	for _, v := range seq.items {
 		if v.Kind() == sqltypes.JSONArray {
-			out = append(out, v.Elems()...)
+			for i := range v.Len() {
+				out = append(out, of(v.Index(i)))
+			}
 		} else {
 			out = append(out, v)
 		}

@@ -63,6 +63,6 @@ func FuzzParse(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_, _, _ = p.Query(ctx, target, sqltypes.JSON{}, true)
+		_, _, _ = p.Query(ctx, target, sqltypes.JSON{}, true, nil)
 	})
 }

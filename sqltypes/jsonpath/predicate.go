@@ -24,7 +24,7 @@ func truthOf(v bool) truth {
 }
 
 // nested evaluates a predicate with j as @.
-func (x *evaluator) nested(n *node, j sqltypes.JSON) (truth, error) {
+func (x *evaluator) nested(n *node, j value) (truth, error) {
 	saved := x.current
 	x.current = j
 	t, err := x.predicate(n, j)
@@ -33,7 +33,7 @@ func (x *evaluator) nested(n *node, j sqltypes.JSON) (truth, error) {
 }
 
 // predicate evaluates a condition; only hard errors come out of it.
-func (x *evaluator) predicate(n *node, j sqltypes.JSON) (truth, error) {
+func (x *evaluator) predicate(n *node, j value) (truth, error) {
 	if err := x.step(); err != nil {
 		return isUnknown, err
 	}
@@ -73,7 +73,7 @@ func (x *evaluator) predicate(n *node, j sqltypes.JSON) (truth, error) {
 	case kExists:
 		return x.exists(n.left, j)
 	case kStartsWith:
-		return x.pairs(n.left, n.right, j, false, func(a, b sqltypes.JSON) (truth, error) {
+		return x.pairs(n.left, n.right, j, false, func(a, b value) (truth, error) {
 			if a.Kind() != sqltypes.JSONString || b.Kind() != sqltypes.JSONString {
 				return isUnknown, nil
 			}
@@ -84,7 +84,7 @@ func (x *evaluator) predicate(n *node, j sqltypes.JSON) (truth, error) {
 		if err != nil {
 			return isUnknown, hard{err}
 		}
-		return x.pairs(n.left, nil, j, false, func(a, _ sqltypes.JSON) (truth, error) {
+		return x.pairs(n.left, nil, j, false, func(a, _ value) (truth, error) {
 			if a.Kind() != sqltypes.JSONString {
 				return isUnknown, nil
 			}
@@ -95,12 +95,12 @@ func (x *evaluator) predicate(n *node, j sqltypes.JSON) (truth, error) {
 			return truthOf(ok), nil
 		})
 	case kEqual, kNotEqual, kLess, kGreater, kLessEqual, kGreaterEqual:
-		return x.pairs(n.left, n.right, j, true, func(a, b sqltypes.JSON) (truth, error) { return compare(n.kind, a, b), nil })
+		return x.pairs(n.left, n.right, j, true, func(a, b value) (truth, error) { return x.compare(n.kind, a, b) })
 	}
 	return isUnknown, hard{pgerror.New(pgerror.InternalError, "invalid boolean jsonpath item type: %d", n.kind)}
 }
 
-func (x *evaluator) exists(n *node, j sqltypes.JSON) (truth, error) {
+func (x *evaluator) exists(n *node, j value) (truth, error) {
 	var ok bool
 	var err error
 	if x.lax {
@@ -126,12 +126,12 @@ func hardOnly(err error) error {
 
 // pairs tests every pair of the operands' values: true if one is, unless strict
 // mode meets an unknown.
-func (x *evaluator) pairs(left, right *node, j sqltypes.JSON, unwrapRight bool, test func(a, b sqltypes.JSON) (truth, error)) (truth, error) {
+func (x *evaluator) pairs(left, right *node, j value, unwrapRight bool, test func(a, b value) (truth, error)) (truth, error) {
 	as, err := x.values(left, j, true)
 	if err != nil {
 		return isUnknown, hardOnly(err)
 	}
-	bs := []sqltypes.JSON{{}}
+	bs := []value{{}}
 	if right != nil {
 		if bs, err = x.values(right, j, unwrapRight); err != nil {
 			return isUnknown, hardOnly(err)
@@ -167,17 +167,24 @@ func (x *evaluator) pairs(left, right *node, j sqltypes.JSON, unwrapRight bool, 
 	return isFalse, nil
 }
 
-func compare(op kind, a, b sqltypes.JSON) truth {
+func (x *evaluator) compare(op kind, a, b value) (truth, error) {
 	if a.Kind() != b.Kind() {
 		if a.Kind() == sqltypes.JSONNull || b.Kind() == sqltypes.JSONNull {
-			return truthOf(op == kNotEqual)
+			return truthOf(op == kNotEqual), nil
 		}
-		return isUnknown
+		return isUnknown, nil
 	}
-	if a.IsContainer() {
-		return isUnknown
+	switch {
+	case a.when != nil:
+		return x.compareDates(op, a, b)
+	case a.IsContainer():
+		return isUnknown, nil
 	}
-	c := sqltypes.CompareJSON(a, b)
+	return ordered(op, sqltypes.CompareJSON(a.JSON, b.JSON)), nil
+}
+
+// ordered is the truth of a comparison whose operands are in that order.
+func ordered(op kind, c int) truth {
 	switch op {
 	case kEqual:
 		return truthOf(c == 0)
