@@ -118,6 +118,8 @@ type ScanSpec struct {
 	// the call only): rows for which it answers false are left out.
 	Keep     func(val string) bool
 	KeepAttr int16
+	// Steady: the batches of a scan of the same rows are to be the same every time.
+	Steady bool
 	// RowHint: about how many rows the caller will take (0: all); small values
 	// avoid read-ahead.
 	RowHint int

@@ -71,6 +71,7 @@ func (x *Execution) buildScan(p *planner.Scan, used need) (built, error) {
 		if o.sample, err = x.newSampler(p.Sample); err != nil {
 			return built{}, err
 		}
+		o.spec.Steady = o.sample.system
 	}
 	b := built{op: o, kinds: kinds}
 	if o.refs {

@@ -49,6 +49,7 @@ type Config struct {
 
 	MaxConnections int
 	CacheBytes     int64 // block cache of the storage
+	ColumnBytes    int64 // columns that large scans leave in memory
 	WorkMem        int64 // bytes; default of the setting work_mem
 	TempDir        string
 
@@ -87,7 +88,7 @@ func DefaultConfig() Config {
 		DataDir: "ostraka-data", Listen: "127.0.0.1:5433", HTTP: "127.0.0.1:8433",
 		NodeID: "1", RaftAddr: "127.0.0.1:5434", Superuser: "postgres",
 		LogLevel: "info", LogFormat: "text",
-		MaxConnections: 1000, CacheBytes: 1 << 30, WorkMem: 64 << 20,
+		MaxConnections: 1000, CacheBytes: 1 << 30, ColumnBytes: 512 << 20, WorkMem: 64 << 20,
 		Heartbeat: 500 * time.Millisecond, MaxTransaction: 4 << 30, DiskReserve: 64 << 20, ShutdownTimeout: 10 * time.Second,
 	}
 }
@@ -127,6 +128,7 @@ func (c *Config) Options() []Option {
 		{Name: "log-format", Help: "text or json", Value: &c.LogFormat},
 		{Name: "max-connections", Help: "client connections at most", Value: &c.MaxConnections},
 		{Name: "cache-bytes", Help: "block cache of the storage, bytes", Value: &c.CacheBytes},
+		{Name: "column-cache-bytes", Help: "columns of tables that large scans leave in memory, bytes (0: none)", Value: &c.ColumnBytes},
 		{Name: "work-mem", Help: "default of work_mem, bytes per query", Value: &c.WorkMem},
 		{Name: "temp-dir", Help: "directory of spill files (default: tmp in the data directory)", Value: &c.TempDir},
 		{Name: "heartbeat", Help: "replication heartbeat time-out, the same on all nodes", Value: &c.Heartbeat},

@@ -46,7 +46,7 @@ func StartDemo(ctx context.Context, dc DemoConfig) (_ *Demo, err error) {
 		if dc.BasePort > 0 {
 			cfg.Listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(dc.BasePort+i))
 		}
-		cfg.CacheBytes = 256 << 20
+		cfg.CacheBytes, cfg.ColumnBytes = 256<<20, 128<<20
 		cfg.LogLevel = "warn"
 		if dc.LogLevel != "" {
 			cfg.LogLevel = dc.LogLevel

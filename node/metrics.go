@@ -35,12 +35,14 @@ var (
 	metricSeriesMem   = metric{"ostraka_timeseries_memory_bytes", "time-series rows in memory", nil, prometheus.GaugeValue}
 	metricSeriesLog   = metric{"ostraka_timeseries_log_size_bytes", "size of the newest segment of the time-series log", nil, prometheus.GaugeValue}
 	metricDamaged     = metric{"ostraka_node_damaged_info", "1 when a file of the node's state could not be read", nil, prometheus.GaugeValue}
+	metricColumns     = metric{"ostraka_columns_memory_bytes", "columns of tables in memory", nil, prometheus.GaugeValue}
+	metricColumnRows  = metric{"ostraka_columns_served_rows_total", "rows answered from columns in memory", nil, prometheus.CounterValue}
 	metricReady       = metric{"ostraka_node_ready_info", "1 when the node can serve", nil, prometheus.GaugeValue}
 )
 
 // allMetrics is compared with the documentation.
 var allMetrics = []metric{metricLeader, metricTerm, metricCommit, metricApplied, metricDurable, metricLogBytes, metricMemberLag, metricMemberMatch, metricMemberSeen, metricLastContact,
-	metricSessions, metricDiskFree, metricDiskFull, metricDamaged, metricSeries, metricSeriesMem, metricSeriesLog, metricReady}
+	metricSessions, metricDiskFree, metricDiskFull, metricDamaged, metricSeries, metricSeriesMem, metricSeriesLog, metricColumns, metricColumnRows, metricReady}
 
 func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.help, m.labels, nil) }
 
@@ -83,6 +85,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		damaged = 1
 	}
 	put(metricDamaged, damaged)
+	put(metricColumns, float64(c.n.columns.Used()))
+	put(metricColumnRows, float64(c.n.columns.Served()))
 	ready := 0.0
 	if c.n.Ready() == nil {
 		ready = 1

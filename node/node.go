@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ostraka/engine/colcache"
 	"ostraka/engine/shard"
 	"ostraka/engine/storage"
 	"ostraka/raft"
@@ -32,10 +33,11 @@ const homeShard = 0
 
 // Node is one running process. Its methods are safe for concurrent use.
 type Node struct {
-	cfg   Config
-	log   *slog.Logger
-	dir   *dataDir
-	cache *storage.Cache
+	cfg     Config
+	log     *slog.Logger
+	dir     *dataDir
+	cache   *storage.Cache
+	columns *colcache.Budget
 
 	host  *raft.Host
 	group *raft.Group
@@ -147,7 +149,8 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 
 func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
-	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Logger: n.log, Superuser: n.cfg.Superuser,
+	n.columns = colcache.NewBudget(n.cfg.ColumnBytes)
+	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Columns: n.columns, Logger: n.log, Superuser: n.cfg.Superuser,
 		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal, Damaged: n.damaged})
 	if err != nil {
 		return err

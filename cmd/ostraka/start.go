@@ -23,6 +23,7 @@ func startCommand() *cobra.Command {
 			if show, _ := cmd.Flags().GetBool("print-config"); show {
 				return printConfig(cmd, &cfg)
 			}
+			tuneCollector()
 			n, err := node.Start(cmd.Context(), cfg)
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/engine/colcache"
 	"ostraka/engine/commitlog"
 	"ostraka/engine/effects"
 	"ostraka/engine/storage"
@@ -51,6 +52,7 @@ type batch struct {
 	a       *applier
 	st      *state
 	b       *storage.Batch
+	touched colcache.Touches
 	indexed bool
 	changes []catalog.Change
 	notes   []engine.Notification
@@ -79,7 +81,7 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 	if len(s.apply.outcomes) > maxOutcomeCache {
 		clear(s.apply.outcomes)
 	}
-	b := &batch{a: &s.apply, st: st, b: st.db.NewBatch(false)}
+	b := &batch{a: &s.apply, st: st, b: st.db.NewBatch(false), touched: st.cols.Begin(last.Index)}
 	defer func() { _ = b.b.Close() }()
 	for i := range entries {
 		e := &entries[i]
@@ -98,7 +100,7 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 			results[i] = commitlog.ErrRefused
 		}
 	}
-	next := &state{db: st.db, cats: st.cats, inert: st.inert, applied: commitlog.AppliedState{Position: last, Term: lastTerm,
+	next := &state{db: st.db, cols: st.cols, cats: st.cats, inert: st.inert, applied: commitlog.AppliedState{Position: last, Term: lastTerm,
 		Config: st.applied.Config, ConfigIndex: st.applied.ConfigIndex}}
 	if config != nil {
 		next.applied.Config, next.applied.ConfigIndex = config, last.Index
@@ -185,6 +187,7 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 				}
 				b.partKey, b.part = nil, nil
 			}
+			b.touched.Key(o.Key)
 			err = b.b.Set(o.Key, o.Value, nil)
 		case effects.OpPutPart:
 			if b.partKey != nil && !bytes.Equal(b.partKey, o.Key) {
@@ -192,8 +195,10 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 			}
 			b.partKey, b.part = bytes.Clone(o.Key), append(b.part, o.Value...)
 		case effects.OpDelete:
+			b.touched.Key(o.Key)
 			err = b.b.Delete(o.Key, nil)
 		case effects.OpDeleteRange:
+			b.touched.Range(o.Key, o.Value)
 			err = b.b.DeleteRange(o.Key, o.Value, nil)
 		case effects.OpCounter:
 			if o.N > b.a.counters[o.Counter] {

@@ -187,6 +187,7 @@ func (s *Shard) restore(ctx context.Context, dir string) error {
 	}
 	s.waiters.wake(next.applied.Position)
 	old.db.Retire()
+	old.cols.Close()
 	s.wg.Add(1)
 	go func() { // the files go when the last reader has
 		defer s.wg.Done()

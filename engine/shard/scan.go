@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"ostraka/engine"
+	"ostraka/engine/catalog"
 	"ostraka/engine/storage"
 	"ostraka/engine/txn"
 	"ostraka/expr"
@@ -18,6 +19,7 @@ type scanner struct {
 	ctx   context.Context
 	sh    *Shard
 	st    *state
+	cat   *catalog.Catalog
 	at    time.Time
 	tbl   *storage.Table
 	ix    *storage.Index // nil: the table's own keys
@@ -41,6 +43,8 @@ type scanner struct {
 	done    bool
 	size    int
 	skipped int // rows that Keep left out
+
+	mem memScan
 }
 
 type byteSpan struct{ lo, hi []byte }
@@ -68,7 +72,7 @@ func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanS
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{ctx: ctx, sh: v.s, st: v.st, at: v.at, tbl: tbl, spec: spec, buf: buf, reads: v.reads}
+	s := &scanner{ctx: ctx, cat: v.cat, sh: v.s, st: v.st, at: v.at, tbl: tbl, spec: spec, buf: buf, reads: v.reads}
 	if spec.Index != nil && !spec.Index.Clustered {
 		if s.ix = tbl.IndexOf(spec.Index); s.ix == nil {
 			return nil, pgerror.New(pgerror.InternalError, "relation %q has no index %q", spec.Rel.Name, spec.Index.Name)
@@ -168,6 +172,7 @@ func (s *scanner) Close() {
 	if s.snap != nil {
 		_ = s.snap.Close()
 	}
+	s.mem.close()
 	_ = s.st.db.Release()
 	s.st, s.it, s.rows, s.snap, s.done = nil, nil, nil, nil, true
 }
@@ -189,11 +194,23 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 			return 0, err
 		}
 	}
-	s.dec.Reset()
-	s.refs = s.refs[:0]
-	n, err := s.fill()
-	if err != nil {
-		return 0, err
+	var n int
+	for {
+		if n, vecs := s.fromMemory(); n > 0 {
+			s.started = true
+			b.N, b.Sel, b.Cols = n, nil, vecs
+			return n, nil
+		}
+		s.dec.Reset()
+		s.refs = s.refs[:0]
+		var err error
+		if n, err = s.fill(); err != nil {
+			return 0, err
+		}
+		s.toMemory(n)
+		if n > 0 || s.done {
+			break
+		}
 	}
 	if s.buf != nil {
 		if err := s.buf.Err(); err != nil {
@@ -264,6 +281,9 @@ func (s *scanner) fill() (n int, err error) {
 	}
 	for n < s.size {
 		if s.cur != nil && s.cur.Valid() {
+			if s.mem.scan != nil && !s.mem.reach(s.nextKey()) {
+				return n, nil
+			}
 			more, err := s.merged(n)
 			if err != nil {
 				return n, err
@@ -280,6 +300,9 @@ func (s *scanner) fill() (n int, err error) {
 				return n, nil
 			}
 			continue
+		}
+		if s.mem.scan != nil && !s.mem.reach(s.it.Key()) {
+			return n, nil
 		}
 		val, err := s.it.ValueAndErr()
 		if err != nil {

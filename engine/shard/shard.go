@@ -22,6 +22,7 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/engine/colcache"
 	"ostraka/engine/commitlog"
 	"ostraka/engine/commitlog/memlog"
 	"ostraka/engine/storage"
@@ -46,6 +47,9 @@ type Options struct {
 	FlushInterval time.Duration
 	// MaxLocks bounds the lock table, 0: txn.DefaultMaxLocks.
 	MaxLocks int64
+	// Columns bounds the memory for columns of tables that large scans leave behind,
+	// of all shards of the process; nil: none are kept.
+	Columns *colcache.Budget
 	// StageThreshold is the size of a commit entry above which it goes out in
 	// pieces, in bytes; 0: 1 MiB. MaxTxnBytes is where 54000 begins; 0: 1 GiB.
 	StageThreshold int
@@ -107,6 +111,7 @@ var _ engine.Engine = (*Shard)(nil)
 // state is one published state. Immutable.
 type state struct {
 	db      *storage.DB
+	cols    *colcache.Cache
 	cats    *catalog.Set
 	applied commitlog.AppliedState
 	// inert: cats is not replicated state but what ServeInert made up.
@@ -121,7 +126,7 @@ func (s *Shard) ServeInert() {
 	if !st.cats.Empty() {
 		return
 	}
-	s.cur.Store(&state{db: st.db, cats: catalog.NewSet().Apply(catalog.Bootstrap(s.opts.Superuser)), applied: st.applied, inert: true})
+	s.cur.Store(&state{db: st.db, cols: st.cols, cats: catalog.NewSet().Apply(catalog.Bootstrap(s.opts.Superuser)), applied: st.applied, inert: true})
 }
 
 // Open opens or creates the state in opts.Dir. The engine cannot write before
@@ -199,6 +204,7 @@ func (s *Shard) openState(dir string) (*state, error) {
 	if err := s.apply.load(db); err != nil {
 		return nil, errors.Join(err, db.Release())
 	}
+	st.cols = colcache.New(s.opts.Columns, st.applied.Position.Index)
 	return st, nil
 }
 
@@ -289,6 +295,7 @@ func (s *Shard) Close() error {
 		errs = append(errs, err)
 	}
 	st.db.Retire()
+	st.cols.Close()
 	errs = append(errs, st.db.Release())
 	if s.owned != nil {
 		errs = append(errs, s.owned.Close())
