@@ -1,43 +1,39 @@
 package builtin
 
 import (
-	"strings"
-
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
 // The input, output and send functions of types, as SQL may call them.
 
-func init() {
-	for _, t := range sqltypes.BuiltinTypes() {
-		in := sqltypes.ProcByOID(t.Input)
-		stem := ""
-		if in != nil {
-			stem = strings.TrimSuffix(in.Src, "in")
-		}
-		if stem == "" || t.In == nil || t.TypType != 'b' || t.IsArray || sharedIO[in.Src] || in.Src == "unknownin" {
-			continue
-		}
-		scalarTable{
-			stem + "in":   inputFunction(t),
-			stem + "out":  outputFunction,
-			stem + "send": sendFunction,
-		}.register()
-	}
-	for src := range sharedIO {
-		stem := strings.TrimSuffix(src, "in")
-		if src != "array_in" { // its result's type would be lost
-			sqltypes.RegisterScalar(src, sharedInput)
-		}
-		scalarTable{stem + "out": outputFunction, stem + "send": sendFunction}.register()
-	}
+// ioStems are the names of these functions without in, out and send, by type.
+var ioStems = map[string]string{
+	"bool": "bool", "int2": "int2", "int4": "int4", "int8": "int8", "oid": "oid", "xid": "xid", "cid": "cid", "xid8": "xid8", "char": "char",
+	"numeric": "numeric_", "bytea": "bytea", "uuid": "uuid_", "bit": "bit_", "varbit": "varbit_", "money": "cash_", "tid": "tid", "pg_lsn": "pg_lsn_",
+	"inet": "inet_", "cidr": "cidr_", "macaddr": "macaddr_", "macaddr8": "macaddr8_", "date": "date_", "time": "time_", "timetz": "timetz_",
+	"timestamp": "timestamp_", "timestamptz": "timestamptz_", "interval": "interval_", "json": "json_", "jsonb": "jsonb_", "float4": "float4",
+	"float8": "float8", "text": "text", "varchar": "varchar", "bpchar": "bpchar", "name": "name", "cstring": "cstring_", "jsonpath": "jsonpath_",
+	"regproc": "regproc", "regprocedure": "regprocedure", "regoper": "regoper", "regoperator": "regoperator", "regclass": "regclass",
+	"regtype": "regtype", "regnamespace": "regnamespace", "regrole": "regrole", "regcollation": "regcollation",
 }
 
-// sharedIO are input functions that serve many types: their second argument says which.
-var sharedIO = map[string]bool{"array_in": true, "enum_in": true, "range_in": true, "multirange_in": true, "record_in": true, "domain_in": true}
+// sharedIO are functions that serve many types: the second argument of their input function says which.
+var sharedIO = []string{"enum_", "range_", "multirange_", "record_"}
 
-func inputFunction(t *sqltypes.Type) sqltypes.ScalarFunc {
+func init() {
+	for name, stem := range ioStems {
+		scalarTable{stem + "in": inputFunction(name), stem + "out": outputFunction, stem + "send": sendFunction}.register()
+	}
+	for _, stem := range sharedIO {
+		scalarTable{stem + "in": sharedInput, stem + "out": outputFunction, stem + "send": sendFunction}.register()
+	}
+	// The type of array_in's result would be lost; a domain's values are sent as the base type's.
+	scalarTable{"array_out": outputFunction, "array_send": sendFunction, "domain_in": sharedInput}.register()
+}
+
+func inputFunction(name string) sqltypes.ScalarFunc {
+	t := sqltypes.TypeByName(name)
 	return func(c *Call, a []Datum) (Datum, error) {
 		typmod := int32(-1)
 		if len(a) > 2 {
