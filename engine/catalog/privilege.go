@@ -59,20 +59,12 @@ func (c *Catalog) Holds(role, owner OID, acl []ACLItem, priv byte, public string
 	return false
 }
 
-// secret are the system relations that PostgreSQL 15 lets only superusers read.
-var secret = map[string]bool{"pg_statistic": true, "pg_authid": true, "pg_shadow": true, "pg_statistic_ext_data": true, "pg_file_settings": true,
-	"pg_hba_file_rules": true, "pg_ident_file_mappings": true, "pg_config": true, "pg_shmem_allocations": true, "pg_backend_memory_contexts": true,
-	"pg_user_mapping": true, "pg_replication_origin_status": true, "pg_subscription": true, "pg_largeobject": true}
-
-// Secret reports whether a system relation is readable by superusers only.
-func Secret(name string) bool { return secret[name] }
-
 // HoldsOn reports whether role has a privilege (r, a, w, d, …) on a relation: on
 // all of it, or on each of the attributes; without attributes a privilege on any
 // column will do.
 func (c *Catalog) HoldsOn(role OID, rel *Relation, priv byte, attrs []int16) bool {
 	public := ""
-	if rel.OID < FirstUserOID && !secret[rel.Name] {
+	if rel.Schema == SchemaOstraka {
 		public = "r"
 	}
 	if c.Holds(role, rel.Owner, rel.ACL, priv, public) || c.holdsOnAll(role, priv) {

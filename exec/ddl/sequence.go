@@ -46,14 +46,16 @@ func (r *run) createSequence(n *pg.CreateSeqStmt) error {
 	if err := r.sequenceOptions(&def, n.Options, nil); err != nil {
 		return err
 	}
-	return r.putSequence(schema, name, &def, n.Sequence.Relpersistence == "t")
+	return r.putSequence(0, schema, name, &def, n.Sequence.Relpersistence == "t")
 }
 
-// putSequence makes the sequence relation of a definition.
-func (r *run) putSequence(schema *catalog.Schema, name string, def *catalog.Sequence, temp bool) error {
-	oid, err := r.newOID()
-	if err != nil {
-		return err
+// putSequence makes the sequence relation of a definition; oid 0 takes a new one.
+func (r *run) putSequence(oid sqltypes.OID, schema *catalog.Schema, name string, def *catalog.Sequence, temp bool) error {
+	var err error
+	if oid == 0 {
+		if oid, err = r.newOID(); err != nil {
+			return err
+		}
 	}
 	if def.StorageID, err = r.schema().NewStorageID(r.ctx); err != nil {
 		return err
@@ -218,7 +220,7 @@ func (b *builder) ownSequence(s *serial) error {
 		name = b.freeRelationName(b.rel.Schema, b.rel.Name, s.col.Name, "seq", func(n string) bool { return n == b.rel.Name })
 	}
 	s.def.OwnerTable, s.def.OwnerAttr = b.rel.OID, s.col.Num
-	if err := b.putSequence(b.catalog().Schema(b.rel.Schema), name, s.def, b.rel.Persistence == 't'); err != nil {
+	if err := b.putSequence(s.oid, b.catalog().Schema(b.rel.Schema), name, s.def, b.rel.Persistence == 't'); err != nil {
 		return err
 	}
 	seq := b.catalog().RelationByName(b.rel.Schema, name)

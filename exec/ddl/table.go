@@ -32,7 +32,8 @@ type builder struct {
 type serial struct {
 	col  *catalog.Column
 	def  *catalog.Sequence
-	name string // "" choose
+	name string       // "" choose
+	oid  sqltypes.OID // of the sequence; 0: take one
 }
 
 func (r *run) createTable(n *pg.CreateStmt) error {
@@ -105,6 +106,12 @@ const maxColumns = 1600
 // create gives the new relation its ids and puts everything into the catalogue.
 func (b *builder) create() error {
 	var err error
+	// The sequences of columns first, as in PostgreSQL: tools list objects in the order of their OIDs.
+	for _, s := range b.serials {
+		if s.oid, err = b.newOID(); err != nil {
+			return err
+		}
+	}
 	if b.rel.OID, err = b.newOID(); err != nil {
 		return err
 	}
@@ -119,11 +126,11 @@ func (b *builder) create() error {
 
 // rowType makes the composite type that every table has.
 func (b *builder) rowType() error {
-	oid, err := b.newOID()
+	array, err := b.newOID()
 	if err != nil {
 		return err
 	}
-	array, err := b.newOID()
+	oid, err := b.newOID()
 	if err != nil {
 		return err
 	}

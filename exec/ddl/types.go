@@ -31,10 +31,11 @@ func (r *run) newType(parts []string, kind byte) (*catalog.UserType, error) {
 		return nil, err
 	}
 	t := &catalog.UserType{Name: name, Schema: schema.OID, Owner: r.role(), Kind: kind}
-	if t.OID, err = r.newOID(); err != nil {
+	// The array first, as in PostgreSQL: tools list objects in the order of their OIDs.
+	if t.ArrayOID, err = r.newOID(); err != nil {
 		return nil, err
 	}
-	if t.ArrayOID, err = r.newOID(); err != nil {
+	if t.OID, err = r.newOID(); err != nil {
 		return nil, err
 	}
 	b := &builder{run: r, rel: &catalog.Relation{Schema: schema.OID}}

@@ -1,6 +1,7 @@
 package syscat
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,9 +105,24 @@ func (l *lookup) nodeExpr(rel sqltypes.OID, stored string, pretty bool) string {
 			return s
 		}
 	}
+	if s, ok := factExprs()[stored]; ok {
+		return s
+	}
 	s, _ := l.relationText(l.cat.Relation(rel), sql, false, pretty)
 	return s
 }
+
+// factExprs are the expressions in PostgreSQL's own form among the fixed rows.
+var factExprs = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	bin, plain := slices.Index(columnNames("pg_type"), "typdefaultbin"), slices.Index(columnNames("pg_type"), "typdefault")
+	for _, row := range fixedRows()["pg_type"] {
+		if !row[bin].Null {
+			out[row[bin].S] = row[plain].S
+		}
+	}
+	return out
+})
 
 func prettyKey(pretty bool) string {
 	if pretty {

@@ -2,6 +2,7 @@ package syscat
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,7 +46,9 @@ func fixedValue(env *sqltypes.Env, typ sqltypes.OID, s string) sqltypes.Datum {
 	if s == `\N` {
 		return sqltypes.Null
 	}
-	s = copyUnescape.Replace(s)
+	if s = copyUnescape.Replace(s); typ == sqltypes.OIDAclitemArray || typ == sqltypes.OIDPgNodeTree {
+		return sqltypes.Text(s) // types without input; emitFixedACL makes access lists of the first
+	}
 	t := sqltypes.TypeByOID(typ)
 	if t.Kind == sqltypes.KInt && typ != sqltypes.OIDBool && typ != sqltypes.OIDChar {
 		t = sqltypes.TypeByOID(sqltypes.OIDInt8) // regproc and its kin are numbers here
@@ -60,6 +63,20 @@ func fixedValue(env *sqltypes.Env, typ sqltypes.OID, s string) sqltypes.Datum {
 // emitFixed gives emit the rows of a relation in its column order.
 func emitFixed(name string, emit Emit) {
 	for _, row := range fixedRows()[name] {
+		emit(row...)
+	}
+}
+
+// emitFixedACL is emitFixed for rows with an access list in a column.
+func (q *Query) emitFixedACL(name, column string, emit Emit) {
+	at := slices.Index(columnNames(name), column)
+	for _, row := range fixedRows()[name] {
+		if row[at].Null {
+			emit(row...)
+			continue
+		}
+		row = slices.Clone(row)
+		row[at] = aclArray(q.Cat, factACL(row[at].S))
 		emit(row...)
 	}
 }

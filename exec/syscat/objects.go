@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ostraka/engine/catalog"
-	"ostraka/planner/bind"
 	"ostraka/sqltypes"
 )
 
@@ -34,10 +33,7 @@ func registerObjects(s *Set) {
 		}
 		return nil
 	})
-	s.static("pg_catalog.pg_class", []string{"oid", "relname", "relnamespace", "reltype", "reloftype", "relowner", "relam", "relfilenode",
-		"reltablespace", "relpages", "reltuples", "relallvisible", "reltoastrelid", "relhasindex", "relisshared", "relpersistence", "relkind",
-		"relnatts", "relchecks", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity", "relforcerowsecurity", "relispopulated",
-		"relreplident", "relispartition", "relrewrite", "relfrozenxid", "relminmxid", "relacl", "reloptions"}, classRows)
+	s.static("pg_catalog.pg_class", columnNames("pg_class"), classRows)
 	s.static("pg_catalog.pg_attribute", []string{"attrelid", "attname", "atttypid", "attstattarget", "attlen", "attnum", "attndims", "attcacheoff",
 		"atttypmod", "attbyval", "attalign", "attstorage", "attcompression", "attnotnull", "atthasdef", "atthasmissing", "attidentity", "attgenerated",
 		"attisdropped", "attislocal", "attinhcount", "attcollation", "attacl"}, attributeRows)
@@ -64,8 +60,9 @@ func registerObjects(s *Set) {
 			}
 			return nil
 		})
-	s.static("pg_catalog.pg_rewrite", []string{"oid", "rulename", "ev_class", "ev_type", "ev_enabled", "is_instead", "ev_qual", "ev_action"},
+	s.static("pg_catalog.pg_rewrite", columnNames("pg_rewrite"),
 		func(q *Query, emit Emit) error {
+			emitFixed("pg_rewrite", emit)
 			for _, r := range relations(q.Cat) {
 				if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
 					emit(oid(r.OID), text("_RETURN"), oid(r.OID), char('1'), char('O'), yes(true), text("<>"), text(r.ViewDef))
@@ -92,23 +89,6 @@ func registerObjects(s *Set) {
 	s.static("pg_catalog.pg_depend", []string{"classid", "objid", "objsubid", "refclassid", "refobjid", "refobjsubid", "deptype"}, dependRows)
 }
 
-// OIDs of the catalogues themselves, as pg_description and pg_depend name them.
-const (
-	classClass      sqltypes.OID = 1259
-	classType       sqltypes.OID = 1247
-	classProc       sqltypes.OID = 1255
-	classNamespace  sqltypes.OID = 2615
-	classConstraint sqltypes.OID = 2606
-	classAttrdef    sqltypes.OID = 2604
-	classDatabase   sqltypes.OID = 1262
-	classAuthid     sqltypes.OID = 1260
-	classRewrite    sqltypes.OID = 2618
-	classLanguage   sqltypes.OID = 2612
-	classExtension  sqltypes.OID = 3079
-
-	plpgsqlExtension sqltypes.OID = 13559
-)
-
 // attrdefOID makes a stable OID for a column default, which has no descriptor of its own.
 func attrdefOID(r *catalog.Relation, c *catalog.Column) sqltypes.OID {
 	return sqltypes.OID(1<<31) | r.OID<<7 ^ sqltypes.OID(c.Num)
@@ -116,11 +96,10 @@ func attrdefOID(r *catalog.Relation, c *catalog.Column) sqltypes.OID {
 
 func classRows(q *Query, emit Emit) error {
 	q.system(func() {
+		q.emitFixedACL("pg_class", "relacl", emit)
 		for _, t := range q.set.order {
-			r := t.virtual.Rel
-			emitClass(q, emit, r, t.kind, len(t.indexes) > 0, false)
-			for _, ix := range t.indexes {
-				emitIndexClass(q, emit, r, ix)
+			if t.own {
+				emitClass(q, emit, t.virtual.Rel, t.kind, false, false)
 			}
 		}
 	})
@@ -158,15 +137,18 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, tr
 	if o := relationOptions(r); len(o) > 0 {
 		opts = textArray(o)
 	}
-	file := sqltypes.OID(0)
+	file, frozen, minMulti := sqltypes.OID(0), 0, 0
 	if kind == 'r' || kind == 'm' || kind == 'S' {
 		file = r.OID
+	}
+	if kind == 'r' || kind == 'm' {
+		frozen, minMulti = frozenXid, 1
 	}
 	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(0), oid(r.Owner), oid(am), oid(file),
 		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(hasIndex), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
 		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(false), yes(false), yes(false),
 		yes(r.Kind != catalog.KindMatView || r.Populated),
-		char(replica), yes(false), oid(0), sqltypes.Int(0), sqltypes.Int(0), aclArray(q.Cat, r.ACL), opts)
+		char(replica), yes(false), oid(0), num(frozen), num(minMulti), aclArray(q.Cat, r.ACL), opts)
 }
 
 // relationOptions are reloptions; a view's check option is one.
@@ -222,18 +204,23 @@ func attributeRows(q *Query, emit Emit) error {
 	q.system(func() {
 		for _, t := range q.set.order {
 			emitAttributes(q, emit, t.virtual.Rel, t.kind)
+			emitIndexAttributes(q, emit, t.virtual.Rel, t.indexes)
 		}
 	})
 	q.each(nil, func(r *catalog.Relation) {
 		emitAttributes(q, emit, r, byte(r.Kind))
-		for _, ix := range r.Indexes {
-			for i, c := range indexColumns(r, ix) {
-				c.Num = int16(i + 1)
-				emitAttribute(q, emit, ix.OID, c)
-			}
-		}
+		emitIndexAttributes(q, emit, r, r.Indexes)
 	})
 	return nil
+}
+
+func emitIndexAttributes(q *Query, emit Emit, r *catalog.Relation, indexes []*catalog.Index) {
+	for _, ix := range indexes {
+		for i, c := range indexColumns(r, ix) {
+			c.Num = int16(i + 1)
+			emitAttribute(q, emit, ix.OID, c, 'i')
+		}
+	}
 }
 
 // indexColumns are an index's attributes as columns.
@@ -243,6 +230,9 @@ func indexColumns(r *catalog.Relation, ix *catalog.Index) []*catalog.Column {
 		c := &catalog.Column{Name: exprColumnName(k.Expr), Type: k.Type, StatTarget: -1}
 		if k.Attr > 0 {
 			c.Name, c.Type = r.Columns[k.Attr-1].Name, r.Columns[k.Attr-1].Type
+		}
+		if c.Type.OID == sqltypes.OIDName && ix.Method != "hash" { // as btree's name_ops keeps them
+			c.Type.OID = sqltypes.OIDCstring
 		}
 		out = append(out, c)
 	}
@@ -272,17 +262,17 @@ var systemColumns = []*catalog.Column{
 }
 
 func emitAttributes(q *Query, emit Emit, r *catalog.Relation, kind byte) {
-	if kind == 'r' || kind == 'm' || kind == 'S' {
+	if kind == 'r' || kind == 'm' || kind == 'S' || kind == 't' {
 		for _, c := range systemColumns {
-			emitAttribute(q, emit, r.OID, c)
+			emitAttribute(q, emit, r.OID, c, kind)
 		}
 	}
 	for _, c := range r.Columns {
-		emitAttribute(q, emit, r.OID, c)
+		emitAttribute(q, emit, r.OID, c, kind)
 	}
 }
 
-func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column) {
+func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column, kind byte) {
 	t := q.Cat.Type(c.Type.OID)
 	if t == nil {
 		t = &sqltypes.Type{Len: -1}
@@ -292,10 +282,13 @@ func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column) {
 		typ = 0
 	}
 	dims := 0
-	if t.IsArray {
+	if t.IsArray && kind != 'v' && kind != 'm' { // what a query gives has no declared dimensions
 		dims = 1
 	}
 	align, storage := physical(t)
+	if kind == 't' {
+		storage = 'p' // what is out of line already
+	}
 	target := c.StatTarget
 	if c.Num < 0 {
 		target = 0
@@ -432,112 +425,5 @@ func descriptionRows(q *Query, emit Emit) error {
 	})
 	q.Cat.AllTypes(func(t *catalog.UserType) bool { put(t.OID, classType, 0, t.Comment); return true })
 	q.Cat.AllFunctions(func(f *catalog.Function) bool { put(f.OID, classProc, 0, f.Comment); return true })
-	return nil
-}
-
-// defaultSequence is the sequence that a default takes its value from; 0 none.
-func defaultSequence(cat *catalog.Catalog, c *catalog.Column) sqltypes.OID {
-	if c.OwnedSequence != 0 {
-		return c.OwnedSequence
-	}
-	_, arg, ok := strings.Cut(c.Default, "nextval(")
-	if !ok {
-		return 0
-	}
-	if name, isText := strings.CutPrefix(arg, "'"); isText {
-		name, _, _ = strings.Cut(name, "'")
-		parts, err := splitName(name)
-		if err != nil || len(parts) != 2 {
-			return 0
-		}
-		if s := cat.SchemaByName(parts[0]); s != nil {
-			if r := cat.RelationByName(s.OID, parts[1]); r != nil {
-				return r.OID
-			}
-		}
-		return 0
-	}
-	number, _, _ := strings.Cut(arg, ":")
-	return oidOf(number)
-}
-
-// viewDependencies are the relations that a view reads.
-func viewDependencies(q *Query, view *catalog.Relation) []sqltypes.OID {
-	ctx, err := contextOf(q.Env)
-	if err != nil {
-		return nil
-	}
-	c := *ctx
-	c.Catalog, c.Role = q.Cat, view.Owner
-	on, err := bind.ViewDependencies(&c, view)
-	if err != nil {
-		return nil
-	}
-	return on
-}
-
-// dependRows shows the dependencies that clients look for: sequences of columns,
-// indexes of constraints, defaults of columns, row types.
-func dependRows(q *Query, emit Emit) error {
-	dep := func(class, obj sqltypes.OID, sub int, refClass, ref sqltypes.OID, refSub int, kind byte) {
-		emit(oid(class), oid(obj), num(sub), oid(refClass), oid(ref), num(refSub), char(kind))
-	}
-	// plpgsql is an extension with a language and its three functions.
-	for _, o := range []sqltypes.OID{13560, 13561, 13562} {
-		dep(classProc, o, 0, classExtension, plpgsqlExtension, 0, 'e')
-	}
-	dep(classLanguage, 13563, 0, classExtension, plpgsqlExtension, 0, 'e')
-	q.Cat.AllFunctions(func(f *catalog.Function) bool {
-		if f.Language == "internal" && strings.Contains(f.Body, "range_constructor") { // came with a range type
-			dep(classProc, f.OID, 0, classType, f.RetType, 0, 'i')
-		}
-		return true
-	})
-	q.each(nil, func(r *catalog.Relation) {
-		dep(classClass, r.OID, 0, classNamespace, r.Schema, 0, 'n')
-		if r.RowType != 0 {
-			dep(classType, r.RowType, 0, classClass, r.OID, 0, 'i')
-		}
-		if s := r.Sequence; s != nil && s.OwnerTable != 0 {
-			kind := byte('a')
-			if s.Internal {
-				kind = 'i'
-			}
-			dep(classClass, r.OID, 0, classClass, s.OwnerTable, int(s.OwnerAttr), kind)
-		}
-		for _, c := range r.Columns {
-			if c.HasDefault && !c.Dropped {
-				dep(classAttrdef, attrdefOID(r, c), 0, classClass, r.OID, int(c.Num), 'a')
-				if seq := defaultSequence(q.Cat, c); seq != 0 {
-					dep(classAttrdef, attrdefOID(r, c), 0, classClass, seq, 0, 'n')
-				}
-			}
-		}
-		for _, ix := range r.Indexes {
-			if ix.Constraint != "" {
-				dep(classClass, ix.OID, 0, classConstraint, ix.ConstraintOID, 0, 'i')
-				continue
-			}
-			for _, k := range ix.Keys {
-				dep(classClass, ix.OID, 0, classClass, r.OID, int(k.Attr), 'a')
-			}
-		}
-		for _, fk := range r.ForeignKeys {
-			dep(classConstraint, fk.OID, 0, classClass, r.OID, int(fk.Attrs[0]), 'a')
-			dep(classConstraint, fk.OID, 0, classClass, fk.RefTable, int(fk.RefAttrs[0]), 'n')
-			dep(classConstraint, fk.OID, 0, classClass, fk.RefIndex, 0, 'n')
-		}
-		for _, c := range r.Checks {
-			for _, a := range c.Attrs {
-				dep(classConstraint, c.OID, 0, classClass, r.OID, int(a), 'a')
-			}
-		}
-		if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
-			dep(classRewrite, r.OID, 0, classClass, r.OID, 0, 'i')
-			for _, on := range viewDependencies(q, r) {
-				dep(classRewrite, r.OID, 0, classClass, on, 0, 'n')
-			}
-		}
-	})
 	return nil
 }

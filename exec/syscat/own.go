@@ -21,7 +21,7 @@ func listsOwn(q *Query) bool {
 }
 
 // ownColumn is the place of the column that names the schema, or the relation, by catalogue.
-var ownColumn = map[string]int{"pg_namespace": 0, "pg_class": 2, "pg_proc": 0, "pg_attribute": 0}
+var ownColumn = map[string]int{"pg_namespace": 0, "pg_class": 2, "pg_proc": 0, "pg_attribute": 0, "pg_description": 0}
 
 // partition moves the rows about the schema ostraka to the end and returns how many others there are.
 func (t *table) partition(q *Query, rows [][]sqltypes.Datum) ([][]sqltypes.Datum, int) {

@@ -1,6 +1,7 @@
 package syscat
 
 import (
+	"slices"
 	"strings"
 
 	"ostraka/engine/catalog"
@@ -41,12 +42,7 @@ func regIn(env *sqltypes.Env, typ sqltypes.OID, s string) (sqltypes.OID, error) 
 	}
 	l := &lookup{ctx, ctx.Catalog}
 	if typ == sqltypes.OIDRegtype {
-		n, err := parse.TypeName(s)
-		if err != nil {
-			return 0, err
-		}
-		t, err := bind.BindTypeName(ctx, n)
-		return t.OID, err
+		return l.namedType(s)
 	}
 	args, hasArgs := "", false
 	name := s
@@ -89,6 +85,16 @@ func regIn(env *sqltypes.Env, typ sqltypes.OID, s string) (sqltypes.OID, error) 
 		return 0, pgerror.New(pgerror.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist", last)
 	}
 	return 0, pgerror.NotSupported("type %s by name", sqltypes.FormatType(typ, -1))
+}
+
+// namedType resolves a type name as SQL writes it.
+func (l *lookup) namedType(s string) (sqltypes.OID, error) {
+	n, err := parse.TypeName(s)
+	if err != nil {
+		return 0, err
+	}
+	t, err := bind.BindTypeName(l.ctx, n)
+	return t.OID, err
 }
 
 // argTypes resolves a comma-separated list of type names.
@@ -200,7 +206,7 @@ func regOut(env *sqltypes.Env, typ, o sqltypes.OID) (string, bool) {
 	ctx, err := contextOf(env)
 	if err != nil {
 		if typ == sqltypes.OIDRegtype && sqltypes.TypeByOID(o) != nil {
-			return sqltypes.FormatType(o, -1), true
+			return sqltypes.FormatType(o, sqltypes.NoTypMod), true
 		}
 		return "", false
 	}
@@ -211,8 +217,8 @@ func regOut(env *sqltypes.Env, typ, o sqltypes.OID) (string, bool) {
 			return l.relationName(r, ix), true
 		}
 	case sqltypes.OIDRegtype:
-		if l.cat.Type(o) != nil {
-			return l.typeName(o, -1), true
+		if l.cat.Type(o) != nil || systemRowTypes()[o] != nil {
+			return l.typeName(o, sqltypes.NoTypMod), true
 		}
 	case sqltypes.OIDRegproc, sqltypes.OIDRegprocedure:
 		return l.functionName(o, typ == sqltypes.OIDRegprocedure)
@@ -231,7 +237,7 @@ func regOut(env *sqltypes.Env, typ, o sqltypes.OID) (string, bool) {
 			if t == 0 {
 				return "NONE"
 			}
-			return l.typeName(t, -1)
+			return l.typeName(t, sqltypes.NoTypMod)
 		}
 		return op.Name + "(" + side(op.Left) + "," + side(op.Right) + ")", true
 	case sqltypes.OIDRegnamespace:
@@ -260,7 +266,9 @@ func (l *lookup) functionName(o sqltypes.OID, withArgs bool) (string, bool) {
 	name, schema := "", ""
 	if p := sqltypes.ProcByOID(o); p != nil {
 		name = quoteIdent(p.Name)
-		if !withArgs && len(sqltypes.ProcsByName(p.Name)) > 1 {
+		if p.Namespace != catalog.SchemaPgCatalog && !slices.Contains(l.ctx.SearchPath, p.Namespace) {
+			schema = quoteIdent(l.schemaName(p.Namespace)) + "."
+		} else if !withArgs && len(sqltypes.ProcsByName(p.Name)) > 1 {
 			schema = "pg_catalog."
 		}
 	} else {
@@ -280,7 +288,7 @@ func (l *lookup) functionName(o sqltypes.OID, withArgs bool) (string, bool) {
 	var types []string
 	for _, a := range args {
 		if a.mode == 'i' || a.mode == 'b' || a.mode == 'v' {
-			types = append(types, l.typeName(a.typ, -1))
+			types = append(types, l.typeName(a.typ, sqltypes.NoTypMod))
 		}
 	}
 	return schema + name + "(" + strings.Join(types, ",") + ")", true

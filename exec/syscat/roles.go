@@ -11,6 +11,10 @@ func roles(cat *catalog.Catalog) []*catalog.Role {
 
 const encodingUTF8 = 6
 
+// frozenXid is older than every transaction here, as what initdb of PostgreSQL 15
+// leaves is: its rows have the xids up to it, and transactions of a shard start above 1000.
+const frozenXid = 716
+
 func registerRoles(s *Set) {
 	s.static("pg_catalog.pg_authid", []string{"oid", "rolname", "rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin",
 		"rolreplication", "rolbypassrls", "rolconnlimit", "rolpassword", "rolvaliduntil"}, func(q *Query, emit Emit) error {
@@ -44,7 +48,7 @@ func registerRoles(s *Set) {
 		"datconnlimit", "datfrozenxid", "datminmxid", "dattablespace", "datcollate", "datctype", "datacl"}, func(q *Query, emit Emit) error {
 		for _, d := range sorted(q.Cat.AllDatabases, func(d *catalog.Database) sqltypes.OID { return d.OID }) {
 			emit(oid(d.OID), text(d.Name), oid(d.Owner), num(encodingUTF8), char('c'), yes(d.IsTemplate), yes(d.AllowConn),
-				sqltypes.Int(int64(d.ConnLimit)), sqltypes.Int(1), sqltypes.Int(1), oid(1663), text("C"), text("C"), aclArray(q.Cat, d.ACL))
+				sqltypes.Int(int64(d.ConnLimit)), sqltypes.Int(frozenXid), sqltypes.Int(1), oid(1663), text("C"), text("C"), aclArray(q.Cat, d.ACL))
 		}
 		return nil
 	})
@@ -61,7 +65,7 @@ func registerRoles(s *Set) {
 		}
 		return nil
 	})
-	s.static("pg_catalog.pg_init_privs", []string{"objoid", "classoid", "objsubid", "privtype", "initprivs"}, initPrivileges)
+	s.static("pg_catalog.pg_init_privs", columnNames("pg_init_privs"), initPrivileges)
 	s.static("pg_catalog.pg_default_acl", []string{"oid", "defaclrole", "defaclnamespace", "defaclobjtype", "defaclacl"}, func(q *Query, emit Emit) error {
 		for i, d := range q.Cat.DefaultACLs() {
 			emit(oid(sqltypes.OID(i+1)), oid(d.Role), oid(d.Schema), char(d.ObjType), aclArray(q.Cat, d.ACL))
@@ -80,17 +84,6 @@ func validUntil(r *catalog.Role) sqltypes.Datum {
 // initPrivileges are the access lists that objects have from the start: pg_dump
 // leaves out what did not change since.
 func initPrivileges(q *Query, emit Emit) error {
-	for _, t := range q.set.order {
-		if r := t.virtual.Rel; r.ACL != nil {
-			emit(oid(r.OID), oid(classClass), num(0), char('i'), aclArray(q.Cat, r.ACL))
-		}
-	}
-	usage := func(owner sqltypes.OID) []catalog.ACLItem {
-		return []catalog.ACLItem{{Grantee: owner, Grantor: owner, Privs: "UC"}, {Grantor: owner, Privs: "U"}}
-	}
-	for _, s := range []sqltypes.OID{catalog.SchemaPgCatalog, catalog.SchemaInformationSchema} {
-		emit(oid(s), oid(classNamespace), num(0), char('i'), aclArray(q.Cat, usage(catalog.BootstrapRole)))
-	}
-	emit(oid(catalog.SchemaPublic), oid(classNamespace), num(0), char('i'), aclArray(q.Cat, usage(catalog.PgDatabaseOwner)))
+	q.emitFixedACL("pg_init_privs", "initprivs", emit)
 	return nil
 }

@@ -1,6 +1,9 @@
 package syscat
 
 import (
+	"strings"
+	"sync"
+
 	"ostraka/engine/catalog"
 	"ostraka/planner"
 	"ostraka/sqltypes"
@@ -106,7 +109,7 @@ func (l *lookup) find(parts []string) (sqltypes.OID, error) {
 		}
 		return 0, pgerror.New(pgerror.UndefinedTable, "relation %q does not exist", parts[0]+"."+parts[1])
 	}
-	return 0, pgerror.New(pgerror.SyntaxError, "improper relation name (too many dotted names)")
+	return 0, pgerror.New(pgerror.SyntaxError, "improper relation name (too many dotted names): %s", strings.Join(parts, "."))
 }
 
 // visible reports whether the search path finds the relation by its bare name.
@@ -151,7 +154,7 @@ func (l *lookup) typeName(o sqltypes.OID, mod int32) string {
 func (l *lookup) userType(o sqltypes.OID) (*sqltypes.Type, string) {
 	t := l.cat.Type(o)
 	if t == nil {
-		return nil, ""
+		return l.systemRowType(o)
 	}
 	if t.IsArray {
 		return t, ""
@@ -166,4 +169,29 @@ func (l *lookup) userType(o sqltypes.OID) (*sqltypes.Type, string) {
 		}
 	}
 	return t, quoteIdent(l.schemaName(t.Namespace)) + "." + name
+}
+
+// systemRowTypes are the names and element types of pg_type's rows that are no
+// types to the rest of the system: row types of its relations, and their arrays.
+var systemRowTypes = sync.OnceValue(func() map[sqltypes.OID]*sqltypes.Type {
+	out := map[sqltypes.OID]*sqltypes.Type{}
+	for _, row := range fixedRows()["pg_type"] {
+		if o := argOID(row[0]); sqltypes.TypeByOID(o) == nil {
+			t := &sqltypes.Type{OID: o, Name: row[1].S, Namespace: argOID(row[2]), Len: -1, Elem: argOID(row[13])}
+			t.IsArray = t.Elem != 0
+			out[o] = t
+		}
+	}
+	return out
+})
+
+func (l *lookup) systemRowType(o sqltypes.OID) (*sqltypes.Type, string) {
+	t := systemRowTypes()[o]
+	switch {
+	case t == nil || t.IsArray:
+		return t, ""
+	case l.visible(o, t.Namespace, t.Name):
+		return t, quoteIdent(t.Name)
+	}
+	return t, quoteIdent(l.schemaName(t.Namespace)) + "." + quoteIdent(t.Name)
 }

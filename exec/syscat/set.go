@@ -33,6 +33,7 @@ type table struct {
 	virtual *planner.VirtualRelation
 	schema  string
 	kind    byte
+	own     bool // one of the product's, not PostgreSQL's
 	indexes []*catalog.Index
 	cols    []int // positions of the declared columns
 	rows    Rows
@@ -115,7 +116,7 @@ func (s *Set) define(name string, cols []string, rows Rows, static bool) {
 
 // Add registers a relation of the product's own.
 func (s *Set) Add(rel *catalog.Relation, schema string, node bool, rows Rows) {
-	t := &table{schema: schema, kind: 'v', rows: rows}
+	t := &table{schema: schema, kind: 'v', own: true, rows: rows}
 	t.virtual = &planner.VirtualRelation{Rel: rel, Node: node, RowsEstimate: 10}
 	for i := range rel.Columns {
 		t.cols = append(t.cols, i)

@@ -165,6 +165,12 @@ const (
 )
 
 func procRows(q *Query, emit Emit) error {
+	acls := map[sqltypes.OID]sqltypes.Datum{} // of those that not everybody may call
+	q.emitFixedACL("pg_init_privs", "initprivs", func(row ...sqltypes.Datum) {
+		if argOID(row[1]) == classProc {
+			acls[argOID(row[0])] = row[4]
+		}
+	})
 	for _, p := range sqltypes.AllProcs() {
 		all, modes, names := sqltypes.Null, sqltypes.Null, sqltypes.Null
 		if p.AllArgTypes != nil {
@@ -176,9 +182,13 @@ func procRows(q *Query, emit Emit) error {
 		if p.ArgNames != nil {
 			names = textArray(p.ArgNames)
 		}
+		acl, restricted := acls[p.OID]
+		if !restricted {
+			acl = sqltypes.Null
+		}
 		emit(oid(p.OID), text(p.Name), oid(p.Namespace), oid(catalog.BootstrapRole), oid(langOf(p)), float4(float64(p.Cost)), float4(float64(p.Rows)),
 			oid(p.Variadic), oid(0), char(p.Kind), yes(false), yes(p.Leakproof), yes(p.Strict), yes(p.RetSet), char(byte(p.Volatility)), char(parallelOf(p)),
-			num(len(p.ArgTypes)), num(p.NumDefaults), oid(p.RetType), sqltypes.OIDVector(p.ArgTypes), all, modes, names, text(p.Src), sqltypes.Null, sqltypes.Null)
+			num(len(p.ArgTypes)), num(p.NumDefaults), oid(p.RetType), sqltypes.OIDVector(p.ArgTypes), all, modes, names, text(p.Src), sqltypes.Null, acl)
 	}
 	for _, f := range sorted(q.Cat.AllFunctions, func(f *catalog.Function) sqltypes.OID { return f.OID }) {
 		emitFunction(q, emit, f)

@@ -17,14 +17,14 @@ import (
 )
 
 const relationsSQL = `SELECT n.nspname, c.relname, c.oid::int8, c.relkind::text, c.reltype::int8, a.attname,
-  a.atttypid::int8, a.atttypmod::int8, a.attnotnull, a.attcollation::int8, a.attnum::int8
+  a.atttypid::int8, a.atttypmod::int8, a.attnotnull, a.attcollation::int8, a.attnum::int8, coalesce(c.relacl::text, ''), coalesce(a.attacl::text, '')
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-  WHERE n.nspname IN ('pg_catalog', 'information_schema') AND c.relkind IN ('r', 'v')
+  WHERE n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast') AND c.relkind IN ('r', 'v', 't') AND c.oid < 16384
   ORDER BY n.nspname DESC, c.oid, a.attnum`
 
 const indexesSQL = `SELECT c.oid::int8, c.relname, i.indrelid::int8, i.indisunique, i.indisprimary, i.indkey::text, coalesce(k.oid, 0)::int8
   FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
-  JOIN pg_namespace n ON n.oid = t.relnamespace LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid WHERE n.nspname = 'pg_catalog' AND t.relkind = 'r' ORDER BY 3, 1`
+  JOIN pg_namespace n ON n.oid = t.relnamespace LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid WHERE n.nspname IN ('pg_catalog', 'pg_toast') AND t.relkind IN ('r', 't') ORDER BY 3, 1`
 
 func main() {
 	dsn := flag.String("dsn", "", "a PostgreSQL 15 server")
@@ -56,7 +56,11 @@ func main() {
 // fixed are relations whose rows are the same in every new database.
 var fixed = []string{"pg_type", "pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc",
 	"pg_operator", "pg_cast", "pg_aggregate", "pg_range", "pg_conversion", "pg_tablespace",
-	"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_description", "pg_extension"}
+	"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_description", "pg_extension",
+	"pg_class", "pg_rewrite", "pg_depend", "pg_init_privs"}
+
+// own tells the rows of a relation about the system's objects from those about users'.
+var own = map[string]string{"pg_depend": "objid", "pg_init_privs": "objoid"}
 
 // writeRows dumps the fixed relations: a line "T name column…" and then the rows, in COPY's text form.
 func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
@@ -68,13 +72,16 @@ func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
 	for _, rel := range fixed {
 		var names, list string
 		err := conn.QueryRow(ctx, `SELECT string_agg(attname, E'\t' ORDER BY attnum), string_agg(CASE atttypid::regtype::text
-			WHEN 'regproc' THEN attname || '::oid' WHEN 'pg_node_tree' THEN 'NULL' WHEN 'aclitem[]' THEN 'NULL' ELSE attname::text END, ', ' ORDER BY attnum)
+			WHEN 'regproc' THEN attname || '::oid' WHEN 'pg_node_tree' THEN CASE attname WHEN 'typdefaultbin' THEN attname ELSE 'NULL' END ELSE attname::text END, ', ' ORDER BY attnum)
 			FROM pg_attribute WHERE attrelid = ('pg_catalog.' || $1)::regclass AND attnum > 0 AND NOT attisdropped`, rel).Scan(&names, &list)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(f, "T\t%s\t%s\n", rel, names)
 		first := strings.SplitN(list, ",", 2)[0]
+		if own[rel] != "" {
+			first = own[rel]
+		}
 		if _, err := conn.PgConn().CopyTo(ctx, f, fmt.Sprintf("COPY (SELECT %s FROM pg_catalog.%s WHERE %s::oid < 16384 ORDER BY 1, 2) TO STDOUT", list, rel, first)); err != nil {
 			return err
 		}
@@ -90,17 +97,17 @@ func write(ctx context.Context, conn *pgx.Conn, path string) error {
 	}
 	last := int64(0)
 	for rows.Next() {
-		var schema, rel, kind, att string
+		var schema, rel, kind, att, relACL, attACL string
 		var oid, rowtype, typ, mod, coll, num int64
 		var notNull bool
-		if err := rows.Scan(&schema, &rel, &oid, &kind, &rowtype, &att, &typ, &mod, &notNull, &coll, &num); err != nil {
+		if err := rows.Scan(&schema, &rel, &oid, &kind, &rowtype, &att, &typ, &mod, &notNull, &coll, &num, &relACL, &attACL); err != nil {
 			return err
 		}
 		if oid != last {
-			fmt.Fprintf(&b, "R\t%s\t%s\t%d\t%s\t%d\n", schema, rel, oid, kind, rowtype)
+			fmt.Fprintf(&b, "R\t%s\t%s\t%d\t%s\t%d\t%s\n", schema, rel, oid, kind, rowtype, relACL)
 			last = oid
 		}
-		fmt.Fprintf(&b, "A\t%s\t%d\t%d\t%t\t%d\n", att, typ, mod, notNull, coll)
+		fmt.Fprintf(&b, "A\t%s\t%d\t%d\t%t\t%d\t%s\n", att, typ, mod, notNull, coll, attACL)
 	}
 	if err := rows.Err(); err != nil {
 		return err
