@@ -383,13 +383,22 @@ func uniqueIndexOn(rel *catalog.Relation, attrs []int16) *catalog.Index {
 	return nil
 }
 
+// underDomain is the type that a domain, or a domain over a domain, is over.
+func (b *builder) underDomain(o sqltypes.OID) sqltypes.OID {
+	for t := b.catalog().UserType(o); t != nil && t.Kind == 'd'; t = b.catalog().UserType(o) {
+		o = t.Base.OID
+	}
+	return o
+}
+
 func (b *builder) comparable(fk *catalog.ForeignKey, parent *catalog.Relation) error {
 	for i, a := range fk.Attrs {
 		child, ref := b.rel.Columns[a-1], parent.Columns[fk.RefAttrs[i]-1]
-		if child.Type.OID == ref.Type.OID || sqltypes.EqualityOperator(ref.Type.OID, child.Type.OID) != nil {
+		from, to := b.underDomain(child.Type.OID), b.underDomain(ref.Type.OID)
+		if from == to || sqltypes.EqualityOperator(to, from) != nil {
 			continue
 		}
-		if c := sqltypes.CastBetween(child.Type.OID, ref.Type.OID); c != nil && c.Context == 'i' {
+		if c := sqltypes.CastBetween(from, to); c != nil && c.Context == 'i' {
 			continue
 		}
 		return pgerror.New(pgerror.DatatypeMismatch, "foreign key constraint %q cannot be implemented", fk.Name).

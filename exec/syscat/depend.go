@@ -242,8 +242,11 @@ func (d *depender) relation(r *catalog.Relation) {
 }
 
 func (d *depender) columnDefault(r *catalog.Relation, c *catalog.Column) {
-	o := objectRef{classAttrdef, attrdefOID(r, c), 0}
-	d.on(o, objectRef{classClass, r.OID, int(c.Num)}, 'a')
+	o, kind := objectRef{classAttrdef, attrdefOID(r, c), 0}, byte('a')
+	if c.Generated != 0 {
+		kind = 'i'
+	}
+	d.on(o, objectRef{classClass, r.OID, int(c.Num)}, kind)
 	if seq := defaultSequence(d.q.Cat, c); seq != 0 {
 		d.on(o, objectRef{classClass, seq, 0}, 'n')
 	}
@@ -253,7 +256,7 @@ func (d *depender) columnDefault(r *catalog.Relation, c *catalog.Column) {
 	if e, err := bind.DefaultExpr(d.ctx, r, c); err == nil && e != nil {
 		for _, a := range d.uses(o, e) {
 			if c.Generated != 0 {
-				d.on(o, objectRef{classClass, r.OID, int(a)}, 'a')
+				d.on(o, objectRef{classClass, r.OID, int(a)}, 'n')
 			}
 		}
 	}
@@ -264,7 +267,7 @@ func (d *depender) indexes(r *catalog.Relation) {
 	for _, ix := range r.Indexes {
 		o := objectRef{classClass, ix.OID, 0}
 		var simple []int16
-		var exprs []expr.Expr
+		var exprs, preds []expr.Expr
 		for _, k := range ix.Keys {
 			if k.Attr > 0 {
 				simple = append(simple, k.Attr)
@@ -290,10 +293,10 @@ func (d *depender) indexes(r *catalog.Relation) {
 		}
 		if ix.Predicate != "" && d.ctx != nil {
 			if e, err := bind.CheckExpr(d.ctx, r, ix.Predicate); err == nil {
-				exprs = append(exprs, e)
+				preds = append(preds, e)
 			}
 		}
-		for _, a := range d.uses(o, exprs...) {
+		for _, a := range append(d.uses(o, exprs...), d.uses(o, preds...)...) {
 			d.on(o, attr(a), 'a')
 		}
 	}
@@ -330,11 +333,37 @@ func (d *depender) view(r *catalog.Relation) {
 			}
 		}
 	}
-	for _, t := range q.Targets {
-		if ty := t.Expr.Type().OID; ty >= catalog.FirstUserOID {
-			on(objectRef{classType, ty, 0})
+	eachExpr(q, func(e expr.Expr) {
+		switch e.(type) {
+		case *expr.Const, *expr.CoerceDomain:
+			if t := e.Type().OID; t >= catalog.FirstUserOID {
+				on(objectRef{classType, t, 0})
+			}
+		}
+	})
+}
+
+// eachExpr calls f with every expression of a query and of those below it, except views'.
+func eachExpr(q *planner.Query, f func(expr.Expr)) {
+	views := map[*planner.Query]bool{}
+	for _, r := range q.Range {
+		if r.ViewOID != 0 {
+			views[r.Sub] = true
 		}
 	}
+	planner.VisitQuery(q, func(e expr.Expr) {
+		planner.Visit(e, func(e expr.Expr) bool {
+			f(e)
+			if s, ok := e.(*planner.SubLink); ok {
+				eachExpr(s.Sub, f)
+			}
+			return true
+		})
+	}, func(s *planner.Query) {
+		if !views[s] {
+			eachExpr(s, f)
+		}
+	})
 }
 
 // boundView binds a view's query as its owner; nil when that fails.

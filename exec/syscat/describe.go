@@ -155,7 +155,7 @@ func (l *lookup) qualifiedType(o sqltypes.OID) string {
 	}
 	if t != nil && sqltypes.TypeByOID(o) != nil {
 		s := sqltypes.FormatType(o, sqltypes.NoTypMod)
-		if strings.TrimSuffix(s, "[]") != quoteIdent(strings.TrimPrefix(t.Name, "_")) || s == "json" {
+		if strings.TrimSuffix(s, "[]") != quoteIdent(strings.TrimPrefix(t.Name, "_")) {
 			return s
 		}
 		if _, own := sqlTypeNames[strings.TrimSuffix(s, "[]")]; own {
@@ -243,11 +243,17 @@ func (l *lookup) operatorWords(o sqltypes.OID) (w objectWords, ok bool) {
 		return of(t)
 	}
 	short := func(t sqltypes.OID) string { return l.typeName(t, sqltypes.NoTypMod) }
+	var args []string // those that there are
+	for _, t := range []sqltypes.OID{op.Left, op.Right} {
+		if t != 0 {
+			args = append(args, l.qualifiedType(t))
+		}
+	}
 	return objectWords{kind: "operator", schema: "pg_catalog",
 		description: "operator " + op.Name + "(" + name(op.Left, short) + "," + name(op.Right, short) + ")",
 		identity:    "pg_catalog." + op.Name + "(" + name(op.Left, l.qualifiedType) + "," + name(op.Right, l.qualifiedType) + ")",
 		names:       []string{"pg_catalog", op.Name},
-		args:        []string{name(op.Left, l.qualifiedType), name(op.Right, l.qualifiedType)}}, true
+		args:        args}, true
 }
 
 // ruleWords describes a view's query, which is its only rule.

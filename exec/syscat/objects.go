@@ -275,6 +275,9 @@ func emitAttributes(q *Query, emit Emit, r *catalog.Relation, kind byte) {
 func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column, kind byte) {
 	t := q.Cat.Type(c.Type.OID)
 	if t == nil {
+		t = systemRowTypes()[c.Type.OID]
+	}
+	if t == nil {
 		t = &sqltypes.Type{Len: -1}
 	}
 	typ := c.Type.OID

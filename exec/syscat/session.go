@@ -1,6 +1,7 @@
 package syscat
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -175,9 +176,11 @@ func (l *lookup) userType(o sqltypes.OID) (*sqltypes.Type, string) {
 // types to the rest of the system: row types of its relations, and their arrays.
 var systemRowTypes = sync.OnceValue(func() map[sqltypes.OID]*sqltypes.Type {
 	out := map[sqltypes.OID]*sqltypes.Type{}
+	align := slices.Index(columnNames("pg_type"), "typalign") // typstorage follows
 	for _, row := range fixedRows()["pg_type"] {
 		if o := argOID(row[0]); sqltypes.TypeByOID(o) == nil {
-			t := &sqltypes.Type{OID: o, Name: row[1].S, Namespace: argOID(row[2]), Len: -1, Elem: argOID(row[13])}
+			t := &sqltypes.Type{OID: o, Name: row[1].S, Namespace: argOID(row[2]), Len: -1, Elem: argOID(row[13]),
+				Align: byte(row[align].I), Storage: byte(row[align+1].I)}
 			t.IsArray = t.Elem != 0
 			out[o] = t
 		}

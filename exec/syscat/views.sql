@@ -519,7 +519,7 @@ JOIN pg_catalog.pg_class v ON v.oid = r.ev_class
 JOIN pg_catalog.pg_namespace nv ON nv.oid = v.relnamespace
 JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
 JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
-WHERE d.classid = 2618 AND d.refclassid = 1259 AND d.deptype = 'n' AND v.relkind = 'v' AND t.relkind IN ('r', 'v', 'f', 'p') AND pg_has_role(t.relowner, 'USAGE')
+WHERE d.classid = 2618 AND d.refclassid = 1259 AND d.deptype = 'n' AND v.relkind = 'v' AND t.oid <> v.oid AND t.relkind IN ('r', 'v', 'f', 'p') AND pg_has_role(t.relowner, 'USAGE')
 
 -- information_schema.view_column_usage
 SELECT DISTINCT current_database()::name AS view_catalog, nv.nspname AS view_schema, v.relname AS view_name, current_database()::name AS table_catalog,
@@ -531,7 +531,7 @@ JOIN pg_catalog.pg_namespace nv ON nv.oid = v.relnamespace
 JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
 JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
-WHERE d.classid = 2618 AND d.refclassid = 1259 AND d.deptype = 'n' AND v.relkind = 'v' AND t.relkind IN ('r', 'v', 'f', 'p') AND pg_has_role(t.relowner, 'USAGE')
+WHERE d.classid = 2618 AND d.refclassid = 1259 AND d.deptype = 'n' AND v.relkind = 'v' AND t.oid <> v.oid AND t.relkind IN ('r', 'v', 'f', 'p') AND pg_has_role(t.relowner, 'USAGE')
 
 -- pg_catalog.pg_timezone_names
 SELECT name AS name, abbrev AS abbrev, utc_offset AS utc_offset, is_dst AS is_dst FROM pg_catalog.pg_timezone_names()

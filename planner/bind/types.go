@@ -389,9 +389,11 @@ func typeNameString(tn *pg.TypeName) string {
 	return s
 }
 
-// relationRowType is the row type of a relation as a column type.
+// relationRowType is the row type of a relation as a column type; record where the
+// type's fields are not known, as of the system's own relations.
 func (b *binder) relationRowType(r *catalog.Relation) sqltypes.ColumnType {
-	if r.RowType == 0 {
+	t := b.cat.Type(r.RowType)
+	if r.RowType == 0 || r.OID < catalog.FirstUserOID && (t == nil || len(t.Fields) == 0) {
 		return b.columnType(sqltypes.OIDRecord)
 	}
 	return sqltypes.ColumnType{OID: r.RowType, TypMod: noTypMod}
