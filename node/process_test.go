@@ -65,7 +65,7 @@ func runTestNode() int {
 			*p, _ = time.ParseDuration(v)
 		}
 	}
-	cfg.HTTP = ""
+	cfg.HTTP = os.Getenv("OSTRAKA_TEST_HTTP")
 	if os.Getenv("OSTRAKA_TEST_SMALL_LOG") != "" {
 		trailingEntries, flushInterval = 1, 50*time.Millisecond
 	}

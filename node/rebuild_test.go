@@ -280,3 +280,52 @@ func TestRebuildShards(t *testing.T) {
 	}
 	c.onShard(3, "INSERT INTO t VALUES (1)")
 }
+
+// TestRebuildLog: a flipped bit in the middle of a node's log keeps it from starting,
+// with the segment named, and --rebuild takes everything from the others.
+func TestRebuildLog(t *testing.T) {
+	c := faultyCluster(t, 3)
+	cl := dial(t, c.leader())
+	cl.do("CREATE TABLE log (id int, v text)")
+	for i := range 200 {
+		cl.do(fmt.Sprintf("INSERT INTO log VALUES (%d, repeat('v', 500))", i))
+	}
+	c.everywhere("SELECT count(*) FROM log", "200")
+	n := c.Nodes[2]
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	segments, err := filepath.Glob(filepath.Join(n.cfg.DataDir, "log", "raftlog", "group-0", "*.seg"))
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	seg := segments[len(segments)-1]
+	b, err := os.ReadFile(seg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := len(strings.TrimRight(string(b), "\x00"))
+	b[used/2] ^= 16
+	if err := os.WriteFile(seg, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.restart(2, nil); err == nil {
+		_ = n.Close()
+		t.Fatal("a node with a damaged log started")
+	} else if !strings.Contains(err.Error(), filepath.Base(seg)) || !strings.Contains(err.Error(), "damaged after offset") {
+		t.Errorf("the damage is not named: %v", err)
+	}
+	cl.do("INSERT INTO log VALUES (200, 'meanwhile')")
+	n, err = c.restart(2, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the node to be a voter again", func(context.Context) error {
+		if m, ok := member(n.group.Metrics(), n.ID()); !ok || !m.Voter {
+			return fmt.Errorf("%+v", m)
+		}
+		return n.Ready()
+	})
+	dial(t, n).soon("SELECT count(*) FROM log", "201")
+	c.same()
+}

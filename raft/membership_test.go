@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,69 @@ func TestJoin(t *testing.T) {
 	})
 	if _, err := c.nodes["5"].host.Join(c.ctx, 0, c.nodes["1"].addr); err != nil {
 		t.Errorf("joining again: %v", err)
+	}
+	l.more(20)
+	l.finish()
+	l.verify(c.converge())
+}
+
+// TestTransferKilled: the receiver of a checkpoint ends in the middle of it, then the
+// sender does; what was half received is never used, and the data arrives all the same.
+func TestTransferKilled(t *testing.T) {
+	c := newCluster(t, 3, clusterOptions{trailingEntries: 16})
+	l := c.load(2)
+	big := strings.Repeat("x", 512<<10)
+	for i := range 40 {
+		c.propose(fmt.Sprint(i, big))
+	}
+	for range 3 {
+		l.more(40)
+		for _, n := range c.nodes {
+			n.state.Flush()
+		}
+	}
+	c.eventually("the log is truncated", func() bool { return c.leader().group.Metrics().FirstLog > 20 })
+	four := c.add("4")
+	// Slow enough to be met in the middle.
+	for _, id := range ids(1, 3) {
+		c.faults.Set(transport.Edge{From: id, To: "4", Rule: transport.Rule{Delay: 5 * time.Millisecond}})
+	}
+	half := func() bool {
+		names, _ := filepath.Glob(filepath.Join(four.dir, "staging-0", "in-*"))
+		return len(names) > 0
+	}
+	added := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(c.ctx, 40*time.Second)
+		defer cancel()
+		for {
+			_, err := c.nodes["2"].group.AddLearner(ctx, "4", four.addr)
+			if err == nil || ctx.Err() != nil {
+				added <- err
+				return
+			}
+		}
+	}()
+	c.eventually("a checkpoint is on its way", half)
+	c.crash(four)
+	if four.state.Applied().Position.Index != 0 {
+		t.Fatal("it had arrived already: the test shows nothing")
+	}
+	c.start(four)
+	c.eventually("a checkpoint is on its way again", half)
+	if lead := c.leader(); lead.id != "2" { // who was asked goes on asking
+		c.crash(lead)
+		defer func() {
+			c.start(lead)
+			l.verify(c.converge())
+		}()
+	}
+	if err := <-added; err != nil {
+		t.Fatal(err)
+	}
+	c.faults.Heal()
+	if four.state.Durable().Position.Index == 0 {
+		t.Error("the learner got no checkpoint")
 	}
 	l.more(20)
 	l.finish()
