@@ -316,11 +316,17 @@ func (p *pointPlan) passes() (bool, error) {
 
 // startPoint is Start for a point plan.
 func startPoint(ctx context.Context, rt *Runtime, plan *planner.Plan, args Args) *Execution {
-	x := &Execution{ctx: ctx, rt: rt, plan: plan, txn: args.Txn, view: args.View, env: args.Env, args: args, types: plan.Catalog.Type}
+	r := &struct {
+		x  Execution
+		op pointOp
+	}{}
+	x := &r.x
+	x.ctx, x.rt, x.plan, x.txn, x.view, x.env, x.args, x.types = ctx, rt, plan, args.Txn, args.View, args.Env, args, plan.Catalog.Type
 	if x.view == nil {
 		x.view = args.Txn
 	}
-	x.root, x.dml = &pointOp{x: x}, plan.Point.Kind != 's'
+	r.op.x = x
+	x.root, x.dml = &r.op, plan.Point.Kind != 's'
 	return x
 }
 

@@ -241,12 +241,12 @@ func (t *Txn) eachOther(descs [][]byte, room func(n int) *effects.Writer) bool {
 		}
 		w.Descriptor(t.ddl[i].Key(), descs[i])
 	}
-	for id, p := range t.seqs {
+	for _, p := range t.seqs {
 		w := room(48)
 		if w == nil {
 			return false
 		}
-		w.Sequence(id, p.state)
+		w.Sequence(p.id, p.state)
 	}
 	sender := t.opts.Sender
 	if sender == 0 {

@@ -22,6 +22,7 @@ type sequence struct {
 
 // pendingSequence is a transaction's effect on a sequence.
 type pendingSequence struct {
+	id    uint64 // storage id
 	state storage.SequenceState
 	set   bool // by setval: logged even if the transaction rolls back
 }
@@ -111,10 +112,16 @@ func (t *Txn) NextVal(ctx context.Context, rel *catalog.Relation) (int64, error)
 }
 
 func (t *Txn) addSequence(id uint64, st storage.SequenceState, set bool) {
-	if t.seqs == nil {
-		t.seqs = map[uint64]pendingSequence{}
+	for i := range t.seqs {
+		if p := &t.seqs[i]; p.id == id {
+			p.state, p.set = st, set || p.set
+			return
+		}
 	}
-	t.seqs[id] = pendingSequence{st, set || t.seqs[id].set}
+	if t.seqs == nil {
+		t.seqs = t.oneSeq[:0]
+	}
+	t.seqs = append(t.seqs, pendingSequence{id, st, set})
 }
 
 // SetVal implements engine.Txn.

@@ -42,7 +42,8 @@ type Txn struct {
 	dropped  []uint64 // storage ids whose content goes at commit
 	notes    []note
 	noteSet  map[note]struct{}
-	seqs     map[uint64]pendingSequence // effects on sequences
+	seqs     []pendingSequence // effects on sequences
+	oneSeq   [1]pendingSequence
 	moves    []move
 	marks    []savepoint
 	nextMark engine.SavepointID
@@ -448,12 +449,12 @@ func (t *Txn) logSequencesAnyway() {
 		return
 	}
 	var w *effects.Writer
-	for id, p := range t.seqs {
+	for _, p := range t.seqs {
 		if p.set {
 			if w == nil {
 				w = effects.NewWriter(nil, 0)
 			}
-			w.Sequence(id, p.state)
+			w.Sequence(p.id, p.state)
 		}
 	}
 	if w == nil {

@@ -114,9 +114,10 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 		return ref, nil, err
 	}
 	mark := t.owner.Mark()
-	var stack [128]byte
+	w := takeScratch()
+	defer w.release()
 	if tbl.Key != nil {
-		k := tbl.Key.AppendKeyOfRow(stack[:0], row)
+		k := tbl.Key.AppendKeyOfRow(w.key[:0], row)
 		if err := tbl.Key.CheckKey(k); err != nil {
 			return ref, nil, err
 		}
@@ -126,7 +127,7 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 		if err != nil {
 			return ref, nil, err
 		}
-		ref.Key = string(tbl.AppendHiddenKey(stack[:0], id))
+		ref.Key = string(tbl.AppendHiddenKey(w.key[:0], id))
 	}
 	// All unique keys are claimed before anything is written, those of arbiters first:
 	// a row that conflicts there is not looked at further.
@@ -134,15 +135,14 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 		if first && arbiters == nil {
 			continue
 		}
-		c, err := t.claimKeys(ctx, wt, tbl, ref.Key, row, arbiters, first)
+		c, err := t.claimKeys(ctx, wt, tbl, ref.Key, row, arbiters, first, w)
 		if c != nil || err != nil {
 			t.term.locks.ReleaseTo(&t.owner, mark)
 			return ref, c, err
 		}
 	}
-	var scratch [8]sqltypes.Datum
 	for _, x := range tbl.Indexes {
-		err := eachKey(wt, x, row, scratch[:], func(vals []sqltypes.Datum) error { return t.putEntry(tbl, x, vals, ref.Key) })
+		err := eachKey(wt, x, row, w.vals[:], func(vals []sqltypes.Datum) error { return t.putEntry(tbl, x, vals, ref.Key) })
 		if err != nil {
 			return ref, nil, err
 		}
@@ -152,10 +152,9 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 }
 
 // claimKeys claims a new row's keys in the unique indexes that are arbiters, or in those that are not.
-func (t *Txn) claimKeys(ctx context.Context, wt *engine.WriteTarget, tbl *storage.Table, rowKey string, row []sqltypes.Datum, arbiters []*catalog.Index, areArbiters bool) (*engine.Conflict, error) {
-	var scratch [8]sqltypes.Datum
+func (t *Txn) claimKeys(ctx context.Context, wt *engine.WriteTarget, tbl *storage.Table, rowKey string, row []sqltypes.Datum, arbiters []*catalog.Index, areArbiters bool, w *scratch) (*engine.Conflict, error) {
 	if tbl.Key != nil && isArbiter(arbiters, tbl.Key.Ix) == areArbiters {
-		c, err := t.claim(ctx, tbl, tbl.Key, rowKey, tbl.Key.KeyOfRow(scratch[:0], row), arbiters)
+		c, err := t.claim(ctx, tbl, tbl.Key, rowKey, tbl.Key.KeyOfRow(w.vals[:0], row), arbiters)
 		if c != nil || err != nil {
 			return c, err
 		}
@@ -165,7 +164,7 @@ func (t *Txn) claimKeys(ctx context.Context, wt *engine.WriteTarget, tbl *storag
 			continue
 		}
 		var c *engine.Conflict
-		err := eachKey(wt, x, row, scratch[:], func(vals []sqltypes.Datum) (err error) {
+		err := eachKey(wt, x, row, w.vals[:], func(vals []sqltypes.Datum) (err error) {
 			if c == nil && x.Exclusive(vals) {
 				c, err = t.claim(ctx, tbl, x, string(x.AppendKey(nil, vals)), vals, arbiters)
 			}
@@ -361,9 +360,10 @@ func (t *Txn) Update(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 		return ref, err
 	}
 	to := engine.RowRef{Key: ref.Key, Xid: xid}
-	var stack [128]byte
 	if tbl.Key != nil {
-		k := tbl.Key.AppendKeyOfRow(stack[:0], row)
+		w := takeScratch()
+		defer w.release()
+		k := tbl.Key.AppendKeyOfRow(w.key[:0], row)
 		if string(k) != ref.Key {
 			if err := tbl.Key.CheckKey(k); err != nil {
 				return ref, err
@@ -519,9 +519,10 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 	if _, err := t.assignXid(ctx); err != nil {
 		return err
 	}
-	var scratch [8]sqltypes.Datum
+	w := takeScratch()
+	defer w.release()
 	for _, x := range tbl.Indexes {
-		err := eachKey(wt, x, old, scratch[:], func(vals []sqltypes.Datum) error {
+		err := eachKey(wt, x, old, w.vals[:], func(vals []sqltypes.Datum) error {
 			key, _ := tbl.AppendEntry(x, nil, nil, vals, []byte(ref.Key))
 			if (x.Exclusive(vals) || x.Checked(vals)) && !t.alone(wt.Rel) {
 				if err := t.lockKey(ctx, string(x.AppendKey(nil, vals)), engine.LockUpdate); err != nil {

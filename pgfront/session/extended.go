@@ -283,9 +283,14 @@ func (s *Session) bindMessage(body []byte) error {
 // reusePortal returns an empty portal; the previous unnamed one is recycled.
 func (s *Session) reusePortal(name string, p *prepared) *portal {
 	if name == "" {
-		if old := s.portals[""]; old != nil && !old.cursor {
+		old := s.portals[""]
+		if old != nil && !old.cursor {
 			old.close()
 			delete(s.portals, "")
+		} else {
+			old, s.spare = s.spare, nil
+		}
+		if old != nil {
 			*old = portal{s: s, p: p, args: old.args, formats: old.formats, batch: old.batch}
 			return old
 		}

@@ -68,6 +68,9 @@ func (s *Session) closePortals(match func(*portal) bool) {
 		if match(p) {
 			p.close()
 			delete(s.portals, name)
+			if name == "" && !p.cursor {
+				s.spare = p
+			}
 		}
 	}
 }

@@ -66,6 +66,7 @@ type Session struct {
 	tx      txn
 	stmts   map[string]*prepared // by name; "" is the unnamed statement
 	portals map[string]*portal   // by name; cursors too
+	spare   *portal              // an unnamed one that was closed, to be used again
 	parsed  map[string]*prepared // by text: what Parse need not do again
 	bind    wire.Bind
 
