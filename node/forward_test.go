@@ -485,6 +485,34 @@ func TestForwardPipelineErrors(t *testing.T) {
 	f.want("SELECT count(*) FROM pipe_err", "0")
 }
 
+// TestForwardQueryInSeries: a query string behind messages without a Sync belongs to their transaction as a whole.
+func TestForwardQueryInSeries(t *testing.T) {
+	c := demoCluster(t)
+	for _, n := range []*Node{c.leader(), c.follower()} {
+		f := dial(t, n)
+		f.do("DROP TABLE IF EXISTS series; CREATE TABLE series (id int PRIMARY KEY)")
+		insert := []pgproto3.FrontendMessage{&pgproto3.Parse{Query: "INSERT INTO series VALUES (1)"}, &pgproto3.Bind{}, &pgproto3.Execute{}}
+		query := func(sql string) []pgproto3.FrontendMessage {
+			return append(append([]pgproto3.FrontendMessage{}, insert...), &pgproto3.Query{String: sql})
+		}
+		for _, x := range []struct{ sql, want, left string }{
+			{"INSERT INTO series VALUES (2); INSERT INTO series VALUES (1)", "1 2 C:INSERT 0 1 C:INSERT 0 1 E:23505 Z:I", ""},
+			{"INSERT INTO series VALUES (2); SELECT 1 / (count(*) - 2) FROM series; INSERT INTO series VALUES (3)", "1 2 C:INSERT 0 1 C:INSERT 0 1 E:22012 Z:I", ""},
+			{"INSERT INTO series VALUES (2); ROLLBACK; INSERT INTO series VALUES (3)", "1 2 C:INSERT 0 1 C:INSERT 0 1 C:ROLLBACK C:INSERT 0 1 Z:I", "3"},
+			{"INSERT INTO series VALUES (2); BEGIN; INSERT INTO series VALUES (3)", "1 2 C:INSERT 0 1 C:INSERT 0 1 C:BEGIN C:INSERT 0 1 Z:T", "1,2,3"},
+			{"INSERT INTO series VALUES (2); INSERT INTO series VALUES (3)", "1 2 C:INSERT 0 1 C:INSERT 0 1 C:INSERT 0 1 Z:I", "1,2,3"},
+			{"INSERT INTO series VALUES (2)", "1 2 C:INSERT 0 1 C:INSERT 0 1 Z:I", "1,2"},
+		} {
+			if got := exchange(t, f, query(x.sql)); got != x.want {
+				t.Errorf("node %s: %s: got %s, want %s", n.ID(), x.sql, got, x.want)
+			}
+			f.do("COMMIT")
+			f.want("SELECT coalesce(string_agg(id::text, ',' ORDER BY id), '') FROM series", x.left)
+			f.do("DELETE FROM series")
+		}
+	}
+}
+
 // exchange sends messages and sums up the answers to the last ReadyForQuery that they ask for.
 func exchange(t *testing.T, c *client, send []pgproto3.FrontendMessage) string {
 	t.Helper()
@@ -503,6 +531,9 @@ func exchange(t *testing.T, c *client, send []pgproto3.FrontendMessage) string {
 		default:
 			skip = true // a Query between messages of a series is skipped when they fail
 		}
+	}
+	if _, ok := send[len(send)-1].(*pgproto3.Query); ok && skip {
+		ready++ // it ends the series
 	}
 	if err := fe.Flush(); err != nil {
 		t.Fatal(err)

@@ -141,7 +141,10 @@ func (u *upstream) look() {
 }
 
 // Stale implements session.Upstream.
-func (u *upstream) Stale() bool {
+func (u *upstream) Stale() bool { return u.Moved() || u.Broken() }
+
+// Moved implements session.Upstream.
+func (u *upstream) Moved() bool {
 	now := u.group.Leadership()
-	return now.LeaderID != "" && (now.LeaderID != u.leader || now.Term != u.term) || u.Broken()
+	return now.LeaderID != "" && (now.LeaderID != u.leader || now.Term != u.term)
 }

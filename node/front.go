@@ -78,6 +78,24 @@ func (f *front) close(timeout time.Duration) error {
 	return err
 }
 
+// runLost ends sessions whose advisory locks went with a leadership as soon as this
+// node knows of it: they must not go on believing that they hold them.
+func (n *Node) runLost() {
+	defer n.wg.Done()
+	tick := time.NewTicker(reconcileInterval) // for the groups of other shards
+	defer tick.Stop()
+	for {
+		changed := n.group.LeadershipChanged()
+		n.front.registry.EndLost()
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-changed:
+		case <-tick.C:
+		}
+	}
+}
+
 // hasPasswords reports that some role could authenticate with a password.
 func (n *Node) hasPasswords() bool {
 	cat := n.shard.Catalog(postgresDB)

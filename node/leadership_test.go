@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -123,6 +124,52 @@ func TestLeadershipTemporary(t *testing.T) {
 	cl.do("CREATE TEMP TABLE lt (i int)")
 	c.transfer(c.Nodes[1])
 	cl.fails("SELECT * FROM lt", "57P01")
+}
+
+// TestLeadershipAdvisory: a session whose advisory locks went with the leader ends with 57P01 at once, also when it is
+// idle and whichever node it is on, and its locks can be had; one that has given them back goes on.
+func TestLeadershipAdvisory(t *testing.T) {
+	c := demoCluster(t)
+	c.transfer(c.Nodes[0])
+	for i, n := range []int{0, 1} {
+		from, to := c.Nodes[2*i], c.Nodes[2-2*i]
+		if c.leader() != from {
+			t.Fatalf("node %s leads", c.leader().ID())
+		}
+		at := c.Nodes[n]
+		holder, past, xact := dial(t, at), dial(t, at), dial(t, at)
+		holder.want("SELECT pg_try_advisory_lock(10), pg_try_advisory_lock(10), pg_try_advisory_lock_shared(11)", "t|t|t")
+		holder.want("SELECT pg_advisory_unlock(10)", "t") // taken twice, held once
+		past.do("SELECT pg_advisory_lock(12), pg_advisory_lock(12); SELECT pg_advisory_unlock(12), pg_advisory_unlock(12), pg_try_advisory_lock(10)")
+		xact.do("BEGIN; SELECT pg_advisory_xact_lock(13); COMMIT")
+		for _, x := range c.Nodes {
+			dial(t, x).want("SELECT pg_try_advisory_lock(10), pg_try_advisory_lock(11)", "f|f")
+		}
+		c.transfer(to)
+		wait(t, "the idle holder to be told", func(ctx context.Context) error {
+			for _, x := range c.Nodes {
+				var n int
+				if err := dial(t, x).QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", holder.PgConn().PID()).Scan(&n); err != nil || n > 0 {
+					return fmt.Errorf("%d sessions, %w", n, err)
+				}
+			}
+			return nil
+		})
+		pe := holder.fails("SELECT 1", "57P01")
+		if !strings.Contains(pe.Message, "advisory locks") {
+			t.Errorf("%+v", pe)
+		}
+		for _, x := range c.Nodes {
+			cl := dial(t, x)
+			cl.want("SELECT pg_try_advisory_lock(10), pg_try_advisory_lock(11)", "t|t")
+			cl.do("SELECT pg_advisory_unlock_all()")
+			past.do("SELECT 1")
+			past.want("SELECT pg_try_advisory_lock(12), pg_advisory_unlock(12)", "t|t")
+			xact.do("SELECT 1")
+		}
+		past.do("SELECT pg_advisory_lock(10)") // in a later leadership
+		past.want("SELECT pg_advisory_unlock(10)", "t")
+	}
 }
 
 // TestLeadershipSequences: values stay unique and increasing while the leader changes.

@@ -138,7 +138,8 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	n.wg.Add(5)
+	n.wg.Add(6)
+	go n.runLost()
 	go n.runSeries()
 	go n.runExpiry()
 	go n.runGroups()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync/atomic"
 
 	"ostraka/engine"
 	"ostraka/sqltypes"
@@ -47,6 +48,9 @@ func registerAdvisory(reg func(string, sessionFunc)) {
 		}
 		f := func(s *Session, _ *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) {
 			ok, err := s.deps.Engine.AdvisoryUnlock(s.env.Ctx, s.advisoryOwner(nil), s.advisoryKey(args), !shared)
+			if ok {
+				s.countAdvisory(s.advisory.held - 1)
+			}
 			if err == nil && !ok {
 				s.warn(pgerror.Warning, "you don't own a lock of type %s", mode)
 			}
@@ -56,9 +60,44 @@ func registerAdvisory(reg func(string, sessionFunc)) {
 		reg(name+"_int4", f)
 	}
 	reg("pg_advisory_unlock_all", func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
-		s.advisory = false
+		s.countAdvisory(0)
 		return sqltypes.Text(""), s.deps.Engine.AdvisoryUnlockAll(s.env.Ctx, s.advisoryOwner(nil))
 	})
+}
+
+// advisoryState is what a session knows of its own session-level advisory locks.
+type advisoryState struct {
+	used bool // it may be known to the engine as an owner
+	held int  // locks held in this node's engine
+	// lost tells, to any goroutine, whether the locks are gone with the leadership in
+	// which they were taken, here or in the upstream session; nil: none are held.
+	lost atomic.Pointer[func() bool]
+}
+
+// countAdvisory notes how many session-level locks are held in this node's engine.
+func (s *Session) countAdvisory(n int) {
+	if s.advisory.held = n; n <= 0 && !s.upstreamHas(stateAdvisory) {
+		s.advisory.held = 0
+		s.advisory.lost.Store(nil)
+	}
+}
+
+// noteUpstreamAdvisory notes whether the upstream session holds locks.
+func (s *Session) noteUpstreamAdvisory() {
+	switch has, known := s.upstreamHas(stateAdvisory), s.advisory.lost.Load() != nil; {
+	case has && !known:
+		lost := s.up.conn.Moved
+		s.advisory.lost.Store(&lost)
+	case !has && known && s.advisory.held == 0:
+		s.advisory.lost.Store(nil)
+	}
+}
+
+// lostAdvisory reports that the session believes to hold locks which are gone.
+// Safe from any goroutine.
+func (s *Session) lostAdvisory() bool {
+	lost := s.advisory.lost.Load()
+	return lost != nil && (*lost)()
 }
 
 func (s *Session) advisoryOwner(txn engine.Txn) engine.AdvisoryOwner {
@@ -83,19 +122,30 @@ func (s *Session) advisoryLock(args []sqltypes.Datum, xact, exclusive, wait bool
 		}
 		txn = s.tx.txn
 	} else {
-		s.advisory = true
+		s.advisory.used = true
 	}
+	log := s.deps.Engine.Log()
+	before := log.Leadership()
 	s.wait("Lock", "advisory")
-	defer s.wait("", "")
-	return s.deps.Engine.AdvisoryLock(s.env.Ctx, s.advisoryOwner(txn), s.advisoryKey(args), exclusive, wait)
+	got, err := s.deps.Engine.AdvisoryLock(s.env.Ctx, s.advisoryOwner(txn), s.advisoryKey(args), exclusive, wait)
+	s.wait("", "")
+	if got && !xact {
+		s.countAdvisory(s.advisory.held + 1)
+		if s.advisory.lost.Load() == nil {
+			lost := func() bool { l := log.Leadership(); return !l.IsLeader || l.Term != before.Term }
+			s.advisory.lost.Store(&lost)
+		}
+	}
+	return got, err
 }
 
 // unlockAllAdvisory drops what the session holds, at its end or by DISCARD ALL.
 func (s *Session) unlockAllAdvisory() {
-	if !s.advisory {
+	if !s.advisory.used {
 		return
 	}
-	s.advisory = false
+	s.advisory.used = false
+	s.countAdvisory(0)
 	if err := s.deps.Engine.AdvisoryUnlockAll(context.Background(), s.advisoryOwner(nil)); err != nil {
 		s.deps.Logger.Warn("advisory_unlock_failed", "pid", s.pid, "error", err)
 	}

@@ -210,6 +210,9 @@ type Upstream interface {
 	// Stale reports, without waiting, that the connection is broken or that its
 	// node no longer leads.
 	Stale() bool
+	// Moved reports that its node no longer leads in the term in which the session was
+	// opened. Safe from any goroutine.
+	Moved() bool
 	// Close ends the upstream session (its transaction is rolled back).
 	Close()
 }

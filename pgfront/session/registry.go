@@ -120,6 +120,16 @@ func (r *Registry) EndListening() {
 	}
 }
 
+// EndLost ends the sessions whose advisory locks have gone with a leadership: others
+// may hold them now.
+func (r *Registry) EndLost() {
+	for _, s := range r.all() {
+		if s.lostAdvisory() {
+			s.terminate(errStateLost())
+		}
+	}
+}
+
 // Activity is one row of pg_stat_activity.
 type Activity struct {
 	PID                                           int32

@@ -183,7 +183,7 @@ func (s *Session) ownState() string {
 	if s.tempOID != 0 {
 		state += stateTemp
 	}
-	if s.advisory {
+	if s.advisory.held > 0 {
 		state += stateAdvisory
 	}
 	for _, p := range s.portals {
@@ -250,7 +250,7 @@ func (s *Session) openUpstream() error {
 	if s.tx.dead != nil {
 		return s.tx.dead
 	}
-	if s.tempOID != 0 {
+	if s.tempOID != 0 || s.lostAdvisory() {
 		return errStateLost() // tables that this node had as the leader
 	}
 	if u := s.up; u != nil && !s.tx.remote && !u.dirty && u.conn.Stale() {
@@ -277,6 +277,7 @@ func (s *Session) closeUpstream() {
 	if s.up != nil {
 		s.up.conn.Close()
 		s.up = nil
+		s.noteUpstreamAdvisory()
 	}
 }
 
@@ -520,6 +521,7 @@ func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) err
 
 func (s *Session) notePosition() {
 	s.ownWrite.note(s.up.conn.Position())
+	s.noteUpstreamAdvisory()
 }
 
 func (s *Session) relayError(body []byte) error {

@@ -85,7 +85,7 @@ type Session struct {
 	notify   notifier
 	tempOID  sqltypes.OID
 	onCommit bool // a temporary table has an ON COMMIT action; see NoteOnCommit
-	advisory bool // session advisory locks may be held
+	advisory advisoryState
 
 	// Shared with other goroutines.
 	listening atomic.Bool
@@ -424,15 +424,17 @@ func (s *Session) cancelRunning(cause error) {
 }
 
 // Terminate ends the session with 57P01. Safe from any goroutine.
-func (s *Session) Terminate() {
+func (s *Session) Terminate() { s.terminate(errTerminated) }
+
+func (s *Session) terminate(reason error) {
 	s.mu.Lock()
 	if s.ended == nil {
-		s.ended = errTerminated
+		s.ended = reason
 	}
 	ctx, running := s.ctx, s.running
 	s.mu.Unlock()
 	if running {
-		ctx.cancel(errTerminated)
+		ctx.cancel(reason)
 	}
 	s.in.Wake()
 }

@@ -65,7 +65,12 @@ func (s *Session) queryString(sql string) error {
 			if s.tx.state == txNone {
 				s.openTransaction(txImplicit)
 			}
-			if s.tx.state == txImplicit {
+			if s.tx.state == txImplicit && !s.tx.several {
+				if s.tx.remote { // what the messages before it in the series did there belongs to it
+					if err := s.remoteControl("BEGIN"); err != nil {
+						return err
+					}
+				}
 				s.tx.several = true
 			}
 			if i > 0 {
