@@ -106,6 +106,14 @@ func keyGens() map[sqltypes.OID]*rapid.Generator[sqltypes.Datum] {
 			return sqltypes.MakeArray(sqltypes.TypeByOID(elem), []sqltypes.ArrayDim{{Len: int32(len(es)), Lower: rapid.Int32Range(-1, 1).Draw(t, "lb")}}, es)
 		})
 	}
+	g[sqltypes.OIDInt4multirange] = rapid.Custom(func(t *rapid.T) sqltypes.Datum {
+		var list []sqltypes.Range
+		for _, d := range rapid.SliceOfN(g[sqltypes.OIDInt4range], 0, 3).Draw(t, "ranges") {
+			list = append(list, sqltypes.OpenRange(d))
+		}
+		return sqltypes.TypeByOID(sqltypes.OIDInt4multirange).Range.MakeMultirange(list)
+	})
+	g[sqltypes.OIDInt4rangeArray] = array(sqltypes.OIDInt4range)
 	g[sqltypes.OIDJsonb] = rapid.Custom(func(t *rapid.T) sqltypes.Datum { return drawJSON(t, 2).Datum() })
 	g[sqltypes.OIDInt4Array] = array(sqltypes.OIDInt4)
 	g[sqltypes.OIDTextArray] = array(sqltypes.OIDText)

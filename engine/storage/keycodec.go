@@ -30,6 +30,8 @@ const (
 	keyBits // bit strings: the bits, then how many
 	keyInet // family, network bits, address
 	keyJSON // jsonb: kind, size, members
+	keyMultirange
+	keyRecord
 )
 
 // Headers: the first byte of an encoded value. NULL is 0x00 or 0xff, whichever
@@ -66,17 +68,22 @@ func keyClassOf(t *sqltypes.Type) (class, elem keyClass, err error) {
 	}
 	if t.IsArray && t.ElemType != nil {
 		elem, _, err := keyClassOf(t.ElemType)
-		if err != nil || elem == keyArray || elem == keyRange {
-			return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
-		}
-		return keyArray, elem, nil
+		return keyArray, elem, err
 	}
-	if t.TypType == 'r' && t.Range != nil {
-		elem, _, err := keyClassOf(t.Range.Subtype)
-		if err != nil || elem == keyArray || elem == keyRange {
-			return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
+	if (t.TypType == 'r' || t.TypType == 'm') && t.Range != nil {
+		if class = keyRange; t.TypType == 'm' {
+			class = keyMultirange
 		}
-		return keyRange, elem, nil
+		elem, _, err := keyClassOf(t.Range.Subtype)
+		return class, elem, err
+	}
+	if t.TypType == 'c' {
+		for _, f := range t.Fields {
+			if _, _, err := keyClassOf(f.Type); err != nil {
+				return 0, 0, err
+			}
+		}
+		return keyRecord, 0, nil
 	}
 	switch t.Kind {
 	case sqltypes.KInt:
@@ -162,7 +169,15 @@ func appendKeyValue(dst []byte, class, elem keyClass, t *sqltypes.Type, d sqltyp
 	case keyArray:
 		return appendKeyArray(append(dst, hdrValue), elem, t, d)
 	case keyRange:
-		return appendKeyRange(append(dst, hdrValue), elem, t, d)
+		return appendKeyRange(append(dst, hdrValue), elem, t, sqltypes.OpenRange(d))
+	case keyMultirange:
+		dst = append(dst, hdrValue)
+		for _, r := range sqltypes.OpenMultirange(d) {
+			dst = appendKeyRange(append(dst, hdrValue), elem, t, r)
+		}
+		return append(dst, hdrArrayEnd)
+	case keyRecord:
+		return appendKeyRecord(append(dst, hdrValue), t, d)
 	case keyBits:
 		dst = appendKeyBytes(append(dst, hdrValue), sqltypes.BitData(d))
 		return appendKeyInt(dst, int64(sqltypes.BitLen(d)))
@@ -246,6 +261,32 @@ func appendKeyInterval(dst []byte, d sqltypes.Datum) []byte {
 	return binary.BigEndian.AppendUint64(dst, lo)
 }
 
+// appendKeyPart encodes a value inside another; what is composite itself is looked into again.
+func appendKeyPart(dst []byte, class keyClass, t *sqltypes.Type, d sqltypes.Datum) []byte {
+	var elem keyClass
+	switch class {
+	case keyNone, keyArray, keyRange, keyMultirange:
+		class, elem, _ = keyClassOf(t)
+	}
+	return appendKeyValue(dst, class, elem, t, d)
+}
+
+// appendKeyRecord orders by the fields, NULL above all values, as record_cmp.
+func appendKeyRecord(dst []byte, t *sqltypes.Type, d sqltypes.Datum) []byte {
+	for t.Base != nil {
+		t = t.Base
+	}
+	r := sqltypes.OpenRecord(d)
+	for i := 0; i < r.Len() && i < len(t.Fields); i++ {
+		if v := r.At(i); v.Null {
+			dst = append(dst, hdrNullLast)
+		} else {
+			dst = appendKeyPart(dst, keyNone, t.Fields[i].Type, v)
+		}
+	}
+	return dst
+}
+
 // appendKeyArray orders by elements, then length, then dimensions, as array_cmp.
 func appendKeyArray(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datum) []byte {
 	for t.Base != nil {
@@ -258,7 +299,7 @@ func appendKeyArray(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datu
 			dst = append(dst, hdrNullLast)
 			continue
 		}
-		dst = appendKeyValue(dst, elem, 0, t.ElemType, e)
+		dst = appendKeyPart(dst, elem, t.ElemType, e)
 	}
 	dst = append(dst, hdrArrayEnd, byte(a.NDim()))
 	for i := 0; i < a.NDim(); i++ {
@@ -272,11 +313,10 @@ func appendKeyArray(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datu
 
 // appendKeyRange orders as range_cmp: the empty range, then by lower bound, then
 // by upper bound.
-func appendKeyRange(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datum) []byte {
+func appendKeyRange(dst []byte, elem keyClass, t *sqltypes.Type, r sqltypes.Range) []byte {
 	for t.Base != nil {
 		t = t.Base
 	}
-	r := sqltypes.OpenRange(d)
 	if r.Empty {
 		return append(dst, 0)
 	}
@@ -286,7 +326,7 @@ func appendKeyRange(dst []byte, elem keyClass, t *sqltypes.Type, d sqltypes.Datu
 			dst = append(dst, inf)
 			return
 		}
-		dst = appendKeyValue(dst, elem, 0, t.Range.Subtype, b.Value)
+		dst = appendKeyPart(dst, elem, t.Range.Subtype, b.Value)
 		if b.Inclusive {
 			dst = append(dst, inc)
 		} else {

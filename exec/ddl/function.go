@@ -22,7 +22,7 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 	if err != nil {
 		return err
 	}
-	f := &catalog.Function{Name: truncateIdent(name), Schema: schema.OID, Owner: r.role(), ACL: r.newACL('f', schema.OID), Kind: 'f', Language: "sql",
+	f := &catalog.Function{Name: truncateIdent(name), Schema: schema.OID, Owner: r.role(), ACL: r.newACL('f', schema.OID), Kind: 'f',
 		Volatility: sqltypes.Volatile, Cost: 100, Parallel: 'u'}
 	if n.IsProcedure {
 		f.Kind = 'p'
@@ -36,6 +36,9 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 	if err := r.functionParams(f, n); err != nil {
 		return err
 	}
+	if err := r.checkSignature(f); err != nil {
+		return err
+	}
 	for _, old := range r.catalog().FunctionsByName(schema.OID, f.Name) {
 		if !sameInputs(old, f) {
 			continue
@@ -43,13 +46,8 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 		if !n.Replace {
 			return pgerror.New(pgerror.DuplicateFunction, "function %q already exists with same argument types", f.Name)
 		}
-		if old.Kind != f.Kind {
-			return pgerror.New(pgerror.WrongObjectType, "cannot change routine kind").
-				WithDetail("%q is %s.", f.Name, map[byte]string{'f': "a function", 'p': "a procedure", 'a': "an aggregate function", 'w': "a window function"}[old.Kind])
-		}
-		if old.RetType != f.RetType || old.RetSet != f.RetSet {
-			return pgerror.New(pgerror.InvalidFunctionDefinition, "cannot change return type of existing function").
-				WithHint("Use DROP FUNCTION %s first.", f.Name)
+		if err := r.replaceableFunction(old, f); err != nil {
+			return err
 		}
 		f.OID, f.Owner, f.ACL = old.OID, old.Owner, old.ACL
 	}
@@ -69,12 +67,33 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 }
 
 func (r *run) functionOptions(f *catalog.Function, n *pg.CreateFunctionStmt) error {
+	seen := map[string]bool{}
 	for _, o := range n.Options {
-		if err := r.functionOption(f, o.GetDefElem()); err != nil {
+		d := o.GetDefElem()
+		if seen[d.Defname] && d.Defname != "set" {
+			return pgerror.New(pgerror.SyntaxError, "conflicting or redundant options")
+		}
+		seen[d.Defname] = true
+		if err := r.functionOption(f, d); err != nil {
 			return err
 		}
 	}
+	if f.Language == "" {
+		if n.SqlBody == nil {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "no language specified")
+		}
+		f.Language = "sql"
+	}
+	switch {
+	case n.SqlBody != nil && seen["as"]:
+		return pgerror.New(pgerror.InvalidFunctionDefinition, "duplicate function body specified")
+	case n.SqlBody == nil && !seen["as"]:
+		return pgerror.New(pgerror.InvalidFunctionDefinition, "no function body specified")
+	}
 	if n.SqlBody != nil {
+		if f.Language != "sql" {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "inline SQL function body only valid for language SQL")
+		}
 		if list := n.SqlBody.GetList(); list != nil {
 			var parts []string
 			for _, inner := range list.Items {
@@ -124,6 +143,9 @@ func (r *run) functionOption(f *catalog.Function, d *pg.DefElem) error {
 		if err != nil {
 			return err
 		}
+		if v <= 0 {
+			return pgerror.New(pgerror.InvalidParameterValue, "%s must be positive", strings.ToUpper(d.Defname))
+		}
 		if d.Defname == "cost" {
 			f.Cost = float32(v)
 		} else {
@@ -155,16 +177,32 @@ func (r *run) functionParams(f *catalog.Function, n *pg.CreateFunctionStmt) erro
 		if err != nil {
 			return err
 		}
+		if slices.Contains(f.ArgModes, 'v') && (mode == 'i' || mode == 'b' || mode == 'v') {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "VARIADIC parameter must be the last input parameter")
+		}
+		if typ := r.catalog().Type(t.OID); mode == 'v' && typ != nil && !typ.IsArray && t.OID != sqltypes.OIDAnyarray &&
+			t.OID != sqltypes.OIDAnycompatiblearray && t.OID != sqltypes.OIDAny {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "VARIADIC parameter must be an array")
+		}
 		f.ArgTypes = append(f.ArgTypes, t)
 		f.ArgNames = append(f.ArgNames, p.Name)
 		f.ArgModes = append(f.ArgModes, mode)
 		if mode == 'o' || mode == 'b' || mode == 't' {
 			outs = append(outs, t)
 		}
+		if p.Defexpr != nil && (mode == 'o' || mode == 't') {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "only input parameters can have default values")
+		}
 		if p.Defexpr != nil {
 			s, err := deparseExpr(p.Defexpr)
 			if err != nil {
 				return err
+			}
+			if typ := r.catalog().Type(t.OID); typ != nil && typ.TypType != 'p' {
+				col := &catalog.Column{Num: 1, Name: p.Name, Type: t, HasDefault: true, Default: s}
+				if _, err := bind.DefaultExpr(r.s.PlanContext(), &catalog.Relation{}, col); err != nil {
+					return err
+				}
 			}
 			f.ArgDefaults = append(f.ArgDefaults, s)
 		} else if len(f.ArgDefaults) > 0 && (mode == 'i' || mode == 'b') {
@@ -181,17 +219,29 @@ func (r *run) functionParams(f *catalog.Function, n *pg.CreateFunctionStmt) erro
 			return err
 		}
 		f.RetType = t.OID
+		if want := outputType(outs); want != 0 && want != t.OID && !slices.Contains(f.ArgModes, 't') && f.Kind == 'f' {
+			return pgerror.New(pgerror.InvalidFunctionDefinition, "function result type must be %s because of OUT parameters", r.typeName(want))
+		}
 		f.RetSet = f.RetSet || n.ReturnType.Setof
-	case len(outs) == 1:
-		f.RetType = outs[0].OID
-	case len(outs) > 1:
-		f.RetType = sqltypes.OIDRecord
+	case len(outs) > 0:
+		f.RetType = outputType(outs)
 	case n.IsProcedure:
 		f.RetType = sqltypes.OIDVoid
 	default:
 		return pgerror.New(pgerror.InvalidFunctionDefinition, "function result type must be specified")
 	}
 	return nil
+}
+
+// outputType is the result type that output parameters make; 0 if there are none.
+func outputType(outs []sqltypes.ColumnType) sqltypes.OID {
+	switch len(outs) {
+	case 0:
+		return 0
+	case 1:
+		return outs[0].OID
+	}
+	return sqltypes.OIDRecord
 }
 
 // inputTypes are the types that identify an overload.
