@@ -95,6 +95,9 @@ var functions = []function{
 	{name: "ostraka_checksum", admin: true, leader: true, call: func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) {
 		return n.compareReplicas(ctx)
 	}},
+	{name: "pg_stat_statements_reset", ret: sqltypes.OIDVoid, session: resetStatements},
+	{name: "pg_stat_statements_reset", args: []sqltypes.OID{sqltypes.OIDOid, sqltypes.OIDOid, sqltypes.OIDInt8}, names: []string{"userid", "dbid", "queryid"},
+		ret: sqltypes.OIDVoid, session: resetStatements},
 }
 
 func init() {

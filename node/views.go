@@ -26,6 +26,7 @@ func (n *Node) relations(reg *session.Registry) *syscat.Set {
 	n.registerSeries(s)
 	n.registerAudit(s)
 	n.registerStatistics(s, reg)
+	registerStatements(s, reg)
 	s.Add(&catalog.Relation{OID: 13998, Name: "members", Schema: catalog.SchemaOstraka, Kind: catalog.KindVirtual, Persistence: 'p', Owner: catalog.BootstrapRole,
 		Columns: columns("node_id", sqltypes.OIDText, "address", sqltypes.OIDText, "suffrage", sqltypes.OIDText, "leader", sqltypes.OIDBool,
 			"match_index", sqltypes.OIDInt8, "lag", sqltypes.OIDInt8, "last_contact", sqltypes.OIDFloat8)}, "ostraka", true,
@@ -48,20 +49,32 @@ func (n *Node) relations(reg *session.Registry) *syscat.Set {
 
 func registerActivity(s *syscat.Set, reg *session.Registry) {
 	s.Register("pg_catalog.pg_stat_activity", []string{"datid", "datname", "pid", "usesysid", "usename", "application_name", "client_addr", "client_port",
-		"backend_start", "xact_start", "query_start", "state_change", "wait_event_type", "wait_event", "state", "query", "backend_type"}, true,
-		func(_ *syscat.Query, emit syscat.Emit) error {
+		"backend_start", "xact_start", "query_start", "state_change", "wait_event_type", "wait_event", "state", "backend_xid", "query", "backend_type"}, true,
+		func(q *syscat.Query, emit syscat.Emit) error {
 			inet := sqltypes.TypeByOID(sqltypes.OIDInet)
+			role, all := readsAllStats(q)
 			for _, a := range reg.Activities() {
-				addr := sqltypes.Null
+				who := []sqltypes.Datum{oid(a.Database), sqltypes.Text(a.DatabaseName), sqltypes.Int(int64(a.PID)), oid(a.User), sqltypes.Text(a.UserName),
+					sqltypes.Text(a.Application)}
+				if !all && a.User != role && !q.Cat.Member(role, a.User) {
+					for range 10 {
+						who = append(who, sqltypes.Null)
+					}
+					emit(append(who, sqltypes.Text(hiddenText), sqltypes.Null)...)
+					continue
+				}
+				addr, xid := sqltypes.Null, sqltypes.Null
 				if a.ClientAddr != "" {
 					if d, err := inet.In(nil, a.ClientAddr, -1); err == nil {
 						addr = d
 					}
 				}
-				emit(oid(a.Database), sqltypes.Text(a.DatabaseName), sqltypes.Int(int64(a.PID)), oid(a.User), sqltypes.Text(a.UserName),
-					sqltypes.Text(a.Application), addr, sqltypes.Int(int64(a.ClientPort)), timestamp(a.BackendStart), timestamp(a.XactStart),
-					timestamp(a.QueryStart), timestamp(a.StateAge), textOrNull(a.WaitEventType), textOrNull(a.WaitEvent), textOrNull(a.State),
-					sqltypes.Text(a.Query), sqltypes.Text("client backend"))
+				if a.Xid != 0 {
+					xid = sqltypes.Int(int64(uint32(a.Xid)))
+				}
+				emit(append(who, addr, sqltypes.Int(int64(a.ClientPort)), timestamp(a.BackendStart), timestamp(a.XactStart),
+					timestamp(a.QueryStart), timestamp(a.StateAge), textOrNull(a.WaitEventType), textOrNull(a.WaitEvent), textOrNull(a.State), xid,
+					sqltypes.Text(a.Query), sqltypes.Text("client backend"))...)
 			}
 			return nil
 		})

@@ -21,7 +21,7 @@ func listsOwn(q *Query) bool {
 }
 
 // ownColumn is the place of the column that names the schema, or the relation, by catalogue.
-var ownColumn = map[string]int{"pg_namespace": 0, "pg_class": 2, "pg_proc": 0, "pg_attribute": 0, "pg_description": 0}
+var ownColumn = map[string]int{"pg_namespace": 0, "pg_class": 0, "pg_proc": 0, "pg_attribute": 0, "pg_description": 0}
 
 // partition moves the rows about the schema ostraka to the end and returns how many others there are.
 func (t *table) partition(q *Query, rows [][]sqltypes.Datum) ([][]sqltypes.Datum, int) {
@@ -29,17 +29,18 @@ func (t *table) partition(q *Query, rows [][]sqltypes.Datum) ([][]sqltypes.Datum
 	if !ok || t.schema != "pg_catalog" {
 		return rows, len(rows)
 	}
+	relation := func(o sqltypes.OID) bool {
+		x := q.set.byOID[o]
+		return x != nil && x.own
+	}
 	own := func(o sqltypes.OID) bool {
 		return o == catalog.SchemaOstraka || o == sqltypes.NamespaceDoc || o == sqltypes.NamespaceTS
 	}
 	switch t.virtual.Rel.Name {
 	case "pg_proc":
 		own = func(o sqltypes.OID) bool { return o >= sqltypes.FirstOstrakaProc && o <= sqltypes.LastOstrakaProc }
-	case "pg_attribute":
-		own = func(o sqltypes.OID) bool {
-			x := q.set.byOID[o]
-			return x != nil && x.virtual.Rel.Schema == catalog.SchemaOstraka
-		}
+	case "pg_attribute", "pg_class":
+		own = relation
 	}
 	out := make([][]sqltypes.Datum, 0, len(rows))
 	var rest [][]sqltypes.Datum

@@ -11,8 +11,8 @@ func roles(cat *catalog.Catalog) []*catalog.Role {
 
 const encodingUTF8 = 6
 
-// frozenXid is older than every transaction here, as what initdb of PostgreSQL 15
-// leaves is: its rows have the xids up to it, and transactions of a shard start above 1000.
+// frozenXid is what a new PostgreSQL 15 shows. Transaction ids have 64 bits here and
+// nothing is ever frozen: it says that nothing has to be.
 const frozenXid = 716
 
 func registerRoles(s *Set) {

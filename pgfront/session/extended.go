@@ -463,6 +463,8 @@ func (s *Session) executeMessage(body []byte) error {
 	}
 	s.noteQuery(po.p.text)
 	s.startTransaction()
+	began, more := s.now(), po.started
+	s.counting = counting{}
 	var err error
 	if po.plan != nil {
 		err = s.executePlan(po, max)
@@ -470,6 +472,7 @@ func (s *Session) executeMessage(body []byte) error {
 		err = s.executeUtility(po, max)
 	}
 	if err == nil {
+		s.countRan(began, more)
 		// The next message starts the clock of the next statement.
 		s.end()
 	}
@@ -484,6 +487,7 @@ func (s *Session) executePlan(po *portal, max int64) error {
 		if po.p.cols != nil && (max == 0 || po.plan.Call == nil) {
 			if done, err := s.short(po, false); done || err != nil {
 				if err == nil {
+					s.ran(po.p, po.affected)
 					s.out.CommandCompleteCount("SELECT", po.affected)
 				}
 				return err
@@ -518,6 +522,7 @@ func (s *Session) executePlan(po *portal, max int64) error {
 		return err
 	}
 	if !done {
+		s.ran(po.p, n)
 		s.out.PortalSuspended()
 		return nil
 	}
@@ -532,6 +537,7 @@ func (s *Session) executeUtility(po *portal, max int64) error {
 		if err := s.runUtilityPortal(po, max); err != nil {
 			return err
 		}
+		s.ran(po.p, tagRows(po.tag))
 		if po.spool == nil {
 			s.out.CommandComplete(po.tag)
 			return nil

@@ -221,7 +221,7 @@ func (s *Session) setState(status byte) {
 	s.act.state = state
 	s.act.stateChange = s.now()
 	if status == wire.StatusIdle {
-		s.act.xactStart = time.Time{}
+		s.act.xactStart, s.act.txn = time.Time{}, nil
 	}
 	s.mu.Unlock()
 }
@@ -229,6 +229,7 @@ func (s *Session) setState(status byte) {
 // begin starts a statement: its clock, its timeout, its place in pg_stat_activity.
 func (s *Session) begin(query string) {
 	t := s.now()
+	s.began = t
 	s.clk = micros(t)
 	s.env.StatementTime = s.clk
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 
 	"ostraka/engine/catalog"
 	"ostraka/pgfront/settings"
+	"ostraka/pgfront/stmtstats"
 	"ostraka/planner"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -32,6 +33,8 @@ type prepared struct {
 	// enc caches the encoder of all columns in one format (index 0 text, 1 binary).
 	enc  [2]*rowEncoder
 	uses int64
+	// stats counts it (pg_stat_statements); nil: look it up.
+	stats *stmtstats.Entry
 }
 
 // planKey is what a plan depends on besides the statement.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"ostraka/pgfront/stmtstats"
 	"ostraka/sqltypes"
 )
 
@@ -19,6 +20,9 @@ type Registry struct {
 	// Relay passes a CancelRequest on to another node; nil drops it.
 	Relay func(node uint8, pid, secret int32)
 
+	// Statements counts what the sessions execute here.
+	Statements *stmtstats.Table
+
 	mu       sync.Mutex
 	sessions map[int32]*Session // guarded by mu
 	next     int32              // guarded by mu
@@ -29,7 +33,7 @@ type Registry struct {
 
 // NewRegistry returns an empty registry of node (0 when it is alone).
 func NewRegistry(node uint8) *Registry {
-	return &Registry{node: node, sessions: map[int32]*Session{}, next: 1000, databases: map[sqltypes.OID]*DatabaseStats{}}
+	return &Registry{node: node, Statements: stmtstats.New(stmtstats.DefaultEntries, nil), sessions: map[int32]*Session{}, next: 1000, databases: map[sqltypes.OID]*DatabaseStats{}}
 }
 
 // add gives the session its process id and cancel key.
@@ -142,6 +146,7 @@ type Activity struct {
 	BackendStart, XactStart, QueryStart, StateAge time.Time // zero: NULL
 	State, Query                                  string
 	WaitEventType, WaitEvent                      string
+	Xid                                           uint64 // of the transaction, 0 none yet
 	TLS                                           bool
 }
 

@@ -58,10 +58,12 @@ type Session struct {
 	env sqltypes.Env
 	rng *rand.Rand
 	// calls is how deep user-defined functions call each other now.
-	calls int
-	now   func() time.Time
-	clk   int64 // statement start, µs since 2000
-	conf  mirrored
+	calls    int
+	now      func() time.Time
+	clk      int64     // statement start, µs since 2000
+	began    time.Time // the same
+	counting counting
+	conf     mirrored
 
 	tx      txn
 	stmts   map[string]*prepared // by name; "" is the unnamed statement
@@ -124,6 +126,7 @@ type activity struct {
 	app                                              string
 	user                                             string
 	userOID                                          sqltypes.OID
+	txn                                              engine.Txn // nil: none was opened
 }
 
 // pgEpoch is 2000-01-01 UTC, the zero of timestamps.
@@ -446,6 +449,9 @@ func (s *Session) Activity() Activity {
 	a := Activity{PID: s.pid, Database: s.client.Database, DatabaseName: s.client.DatabaseName, User: s.act.userOID, UserName: s.act.user,
 		Application: s.act.app, BackendStart: s.act.backendStart, XactStart: s.act.xactStart, QueryStart: s.act.queryStart,
 		StateAge: s.act.stateChange, State: s.act.state, Query: s.act.query, WaitEventType: s.act.waitType, WaitEvent: s.act.wait, TLS: s.client.TLS}
+	if s.act.txn != nil {
+		a.Xid = s.act.txn.XidIfAssigned()
+	}
 	if t, ok := s.client.Remote.(*net.TCPAddr); ok {
 		a.ClientAddr, a.ClientPort = t.IP.String(), t.Port
 	}

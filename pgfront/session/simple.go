@@ -46,6 +46,9 @@ func (s *Session) queryString(sql string) error {
 	if s.cacheUsable() {
 		done, err := s.quick(sql)
 		if done {
+			if err == nil {
+				s.countRan(s.began, false)
+			}
 			return err
 		}
 		missed = true
@@ -77,9 +80,15 @@ func (s *Session) queryString(sql string) error {
 				s.rearm()
 			}
 		}
+		began := s.began
+		if i > 0 {
+			began = s.now()
+		}
+		s.counting = counting{}
 		if err := s.simpleStatement(&prepared{text: sql, stmt: stmt}, last, missed && len(list) == 1); err != nil {
 			return err
 		}
+		s.countRan(began, false)
 		if err := s.fatalEnd(); err != nil {
 			return err
 		}
@@ -161,6 +170,7 @@ func (s *Session) runSimple(po *portal, last bool) error {
 		if err == nil {
 			err = s.finishSimple(last)
 			if err == nil {
+				s.ran(p, po.affected)
 				s.out.CommandCompleteCount("SELECT", po.affected)
 			}
 		}
@@ -227,8 +237,10 @@ func (s *Session) sendAll(po *portal) (int64, error) {
 
 // completePlan sends CommandComplete of a planned statement.
 func (s *Session) completePlan(po *portal, rows int64) {
+	s.ran(po.p, po.affected)
 	switch po.plan.Command {
 	case "SELECT":
+		s.ran(po.p, rows)
 		s.out.CommandCompleteCount("SELECT", rows)
 	case "INSERT":
 		s.out.CommandCompleteCount("INSERT 0", po.affected)
@@ -280,6 +292,7 @@ func (s *Session) simpleUtility(p *prepared, last bool) error {
 	if err := s.finishSimple(last); err != nil {
 		return err
 	}
+	s.ran(p, tagRows(o.tag))
 	s.out.CommandComplete(o.tag)
 	return nil
 }

@@ -121,6 +121,9 @@ func (s *Session) beginTxn() error {
 		return err
 	}
 	t.txn = tx
+	s.mu.Lock()
+	s.act.txn = tx
+	s.mu.Unlock()
 	return nil
 }
 
