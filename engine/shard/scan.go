@@ -44,6 +44,13 @@ type scanner struct {
 	size    int
 	skipped int // rows that Keep left out
 
+	// While the transaction waits for a lock, see park.go.
+	txn    *Txn              // nil: not watched
+	from   *storage.Snapshot // what the iterators read
+	busy   bool              // in Next
+	mark   []byte            // key that the iterator was at
+	broken error
+
 	mem memScan
 }
 
@@ -96,12 +103,7 @@ func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanS
 		return nil, errSnapshotTooOld()
 	}
 	if len(s.spans) > 0 {
-		lo, hi := s.spans[0].lo, s.spans[len(s.spans)-1].hi
-		if s.it, err = storage.NewSnapshotIter(ctx, v.snap, lo, hi); err == nil && s.ix != nil {
-			lo, hi := storage.DataRange(spec.Rel.StorageID)
-			s.rows, err = storage.NewSnapshotIter(ctx, v.snap, lo, hi)
-		}
-		if err != nil {
+		if err = s.openIterators(v.snap); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -163,6 +165,9 @@ func (s *scanner) Close() {
 	if s.st == nil {
 		return
 	}
+	if s.txn != nil {
+		s.txn.unwatch(s)
+	}
 	if s.it != nil {
 		_ = s.it.Close() // errors were seen by Next
 	}
@@ -189,6 +194,11 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 	if err := s.sh.usable(s.st, s.at); err != nil {
 		return 0, err
 	}
+	if s.broken != nil {
+		return 0, s.fault(s.broken)
+	}
+	s.busy = true
+	defer func() { s.busy = false }()
 	if s.started {
 		if err := s.grow(); err != nil {
 			return 0, err
@@ -246,10 +256,7 @@ func (s *scanner) openSpan() bool {
 	if s.span >= len(s.spans) {
 		return false
 	}
-	sp := s.spans[s.span]
-	if s.spec.Reverse {
-		sp = s.spans[len(s.spans)-1-s.span]
-	}
+	sp := s.spanAt(s.span)
 	s.span++
 	if len(s.spans) > 1 {
 		s.it.SetBounds(sp.lo, sp.hi)
@@ -263,6 +270,14 @@ func (s *scanner) openSpan() bool {
 		s.cur = s.buf.Cursor(string(sp.lo), string(sp.hi), s.spec.Reverse)
 	}
 	return true
+}
+
+// spanAt is the span that is read as number i.
+func (s *scanner) spanAt(i int) byteSpan {
+	if s.spec.Reverse {
+		return s.spans[len(s.spans)-1-i]
+	}
+	return s.spans[i]
 }
 
 func (s *scanner) step() {

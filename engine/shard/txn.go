@@ -52,6 +52,7 @@ type Txn struct {
 	fewRels  [4]checkedRel // backs rels while there are few
 	stream   *stream       // nil while the transaction is small
 	staged   bool          // the entry uses what was staged, or drops it
+	scans    []*scanner    // open ones, see park.go
 	done     bool
 	failed   error // of a catalogue change; answered by everything that follows
 }
@@ -282,7 +283,11 @@ func (t *Txn) Scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, e
 	if spec.Own {
 		t.buf = &t.writes
 	}
-	return t.view.Scan(ctx, spec)
+	sc, err := t.view.Scan(ctx, spec)
+	if s, ok := sc.(*scanner); ok && err == nil {
+		t.watch(s)
+	}
+	return sc, err
 }
 
 // ScanNewest implements engine.Txn.

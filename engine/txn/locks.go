@@ -76,6 +76,9 @@ type waiter struct {
 type Owner struct {
 	PID int32
 	Xid atomic.Uint64
+	// Pause, if not nil, is called when a wait has become a long one, by the goroutine
+	// that waits; what it returns is called when the wait is over.
+	Pause func() (resume func())
 
 	waiting atomic.Pointer[waiter]
 	held    []heldLock
@@ -110,6 +113,9 @@ type Wait struct {
 	No      bool          // not at all: ErrNotAvailable
 	Timeout time.Duration // 0: for ever; else 55P03
 }
+
+// longWait is how long a wait lasts before Owner.Pause is called.
+const longWait = time.Second
 
 // Acquire takes a lock for o in addition to what it holds. Errors: ErrNotAvailable,
 // ErrTermOver, ctx's, 40P01, 55P03, 53200.
@@ -280,16 +286,28 @@ func (t *Table) wait(ctx context.Context, o *Owner, class Class, key string, mod
 		defer timer.Stop()
 		expired = timer.C
 	}
+	var long <-chan time.Time
+	if o.Pause != nil {
+		timer := time.NewTimer(longWait)
+		defer timer.Stop()
+		long = timer.C
+	}
 	var err error
-	select {
-	case <-w.ready:
-		return nil
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-t.closed:
-		err = ErrTermOver
-	case <-expired:
-		err = pgerror.New(pgerror.LockNotAvailable, "canceling statement due to lock timeout")
+	for waiting := true; waiting; {
+		waiting = false
+		select {
+		case <-w.ready:
+			return nil
+		case <-long:
+			defer o.Pause()()
+			waiting = true
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-t.closed:
+			err = ErrTermOver
+		case <-expired:
+			err = pgerror.New(pgerror.LockNotAvailable, "canceling statement due to lock timeout")
+		}
 	}
 	if t.abandon(w) {
 		return err
