@@ -22,6 +22,7 @@ type scanOp struct {
 	sample *sampler
 	refs   bool
 	series *seriesConds
+	zones  *zoneConds
 	told   bool
 	detail map[string]int64 // what the scanner says of itself (EXPLAIN ANALYZE)
 
@@ -65,6 +66,9 @@ func (x *Execution) buildScan(p *planner.Scan, used need) (built, error) {
 		return built{}, err
 	}
 	if o.series, err = x.newSeriesConds(p); err != nil {
+		return built{}, err
+	}
+	if o.zones, err = x.newZoneConds(p); err != nil {
 		return built{}, err
 	}
 	if p.Sample != nil {
@@ -134,6 +138,9 @@ func (o *scanOp) open() error {
 			o.done = true
 			return err
 		}
+	}
+	if o.zones != nil {
+		o.zones.fill(&o.spec)
 	}
 	var err error
 	if o.p.Newest {
@@ -269,6 +276,9 @@ func (o *scanOp) stop() {
 	if o.sc != nil {
 		if d, ok := o.sc.(interface{ Detail() map[string]int64 }); ok && o.x.stats != nil {
 			o.detail = d.Detail()
+		}
+		if s, ok := o.sc.(interface{ Skipped() int64 }); ok {
+			o.rejected += rejected(s.Skipped())
 		}
 		o.sc.Close()
 		o.sc = nil

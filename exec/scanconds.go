@@ -83,6 +83,16 @@ type pendingCond struct {
 
 // cond recognises a comparison of the time or a tag with a value.
 func (s *seriesConds) cond(p *planner.Scan, e expr.Expr, time int16, place map[int16]int) (pendingCond, bool) {
+	c, ok := comparison(p, e, func(a int16) bool { _, tag := place[a]; return tag || a == time })
+	if _, tag := place[c.attr]; ok && (tag && c.op != '=' || !tag && c.valueExpr == nil) {
+		return pendingCond{}, false
+	}
+	return c, ok
+}
+
+// comparison recognises a condition that compares an attribute with a value that is
+// the same for all rows.
+func comparison(p *planner.Scan, e expr.Expr, usable func(attr int16) bool) (pendingCond, bool) {
 	attr := func(e expr.Expr) (int16, sqltypes.ColumnType, bool) {
 		for {
 			r, ok := e.(*expr.Relabel)
@@ -92,19 +102,15 @@ func (s *seriesConds) cond(p *planner.Scan, e expr.Expr, time int16, place map[i
 			e = r.Arg
 		}
 		c, ok := e.(*expr.Col)
-		if !ok || c.Idx >= len(p.Attrs) {
+		if !ok || c.Idx >= len(p.Attrs) || !usable(p.Attrs[c.Idx]) {
 			return 0, sqltypes.ColumnType{}, false
 		}
-		a := p.Attrs[c.Idx]
-		if _, tag := place[a]; !tag && a != time {
-			return 0, sqltypes.ColumnType{}, false
-		}
-		return a, c.Typ, true
+		return p.Attrs[c.Idx], c.Typ, true
 	}
 	none := pendingCond{}
 	switch n := e.(type) {
 	case *expr.NullTest:
-		if a, _, ok := attr(n.Arg); ok && !n.IsNot && a != time {
+		if a, _, ok := attr(n.Arg); ok && !n.IsNot {
 			return pendingCond{seriesCond: seriesCond{attr: a, op: '='}}, true
 		}
 	case *expr.Call:
@@ -120,9 +126,6 @@ func (s *seriesConds) cond(p *planner.Scan, e expr.Expr, time int16, place map[i
 			}
 		}
 		if !constant(value) || !sameOrder(typ.OID, value.Type().OID) || flipped[op] == "" {
-			return none, false
-		}
-		if _, tag := place[a]; tag && op != "=" {
 			return none, false
 		}
 		code := map[string]byte{"=": '=', "<": '<', ">": '>', "<=": 'l', ">=": 'g'}[op]

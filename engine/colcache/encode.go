@@ -32,9 +32,9 @@ type Column struct {
 	text string
 	ends []uint32
 
-	// Lo and Hi bound the values that are not NULL (integers and numerics); Lo > Hi
+	// lo and hi bound the values that are not NULL (integers and numerics); lo > hi
 	// when all are.
-	Lo, Hi int64
+	lo, hi int64
 	bytes  int64
 }
 
@@ -73,12 +73,12 @@ func (c *Column) integers(in []int64) {
 		lo, hi = min(lo, x), max(hi, x)
 	}
 	c.base = lo
-	c.Lo, c.Hi = lo, hi
+	c.lo, c.hi = lo, hi
 	if c.null != nil {
-		c.Lo, c.Hi = int64(math.MaxInt64), int64(math.MinInt64)
+		c.lo, c.hi = int64(math.MaxInt64), int64(math.MinInt64)
 		for i, x := range in {
 			if !c.null.Get(i) {
-				c.Lo, c.Hi = min(c.Lo, x), max(c.Hi, x)
+				c.lo, c.hi = min(c.lo, x), max(c.hi, x)
 			}
 		}
 	}
@@ -149,6 +149,27 @@ func (c *Column) strings(in []string) {
 	}
 	c.text = b.String()
 	c.bytes = columnBytes + int64(8*len(c.null)+total+4*len(in))
+}
+
+// outside reports whether no value of an integer column can fulfil a comparison with
+// v (engine.Cond.Op).
+func (c *Column) outside(op byte, v int64) bool {
+	if c.lo > c.hi { // NULLs only
+		return true
+	}
+	switch op {
+	case '=':
+		return v < c.lo || v > c.hi
+	case '<':
+		return c.lo >= v
+	case 'l':
+		return c.lo > v
+	case '>':
+		return c.hi <= v
+	case 'g':
+		return c.hi < v
+	}
+	return false
 }
 
 // decode puts the n values of the column into v, whose slices are the caller's and

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ostraka/engine"
 	"ostraka/expr"
 	"ostraka/sqltypes"
 )
@@ -25,6 +26,8 @@ type Scan struct {
 	cols  []*Column // of the chunk being decoded
 
 	building bool
+	past     []byte
+	skipped  int64
 	given    bool     // building was given up; guarded by t.mu
 	written  []string // keys changed since the scan began; guarded by t.mu
 }
@@ -74,8 +77,9 @@ func (s *Scan) wrote(key []byte) {
 	s.written = append(s.written, string(key))
 }
 
-// Step is how a scan goes on: with N rows in vectors, all up to key Hi, or, when N is
-// 0, with rows to be read, up to and including key Stop ("": no bound).
+// Step is how a scan goes on: with N rows in vectors, or, when N is 0, with rows to
+// be read up to and including key Stop ("": no bound). The rows up to Hi are then
+// done with ("": as before).
 type Step struct {
 	N        int
 	Hi, Stop string
@@ -83,9 +87,18 @@ type Step struct {
 
 // Next looks for the rows behind pos (all up to it were delivered), none of which
 // may be at or behind end; own is the first key behind pos of which the caller has a
-// version of its own, "" if there is none.
-func (s *Scan) Next(pos, end []byte, own string) (Step, []*expr.Vec) {
+// version of its own, "" if there is none. Chunks without a row that fulfils all
+// conds are passed over.
+func (s *Scan) Next(pos, end []byte, own string, conds []engine.Cond) (Step, []*expr.Vec) {
 	step := s.find(pos, end, own)
+	for step.N > 0 && s.empty(conds) {
+		s.skipped += int64(step.N)
+		at := step.Hi
+		s.past = append(s.past[:0], at...)
+		if step = s.find(s.past, end, own); step.N == 0 {
+			step.Hi = at
+		}
+	}
 	if step.N == 0 {
 		return step, nil
 	}
@@ -94,6 +107,22 @@ func (s *Scan) Next(pos, end []byte, own string) (Step, []*expr.Vec) {
 	}
 	s.t.cache.budget.served.Add(int64(step.N))
 	return step, s.ptrs
+}
+
+// Skipped is how many rows Next has passed over.
+func (s *Scan) Skipped() int64 { return s.skipped }
+
+// empty reports whether the chunk just found cannot have a row that fulfils conds.
+func (s *Scan) empty(conds []engine.Cond) bool {
+	for i := range conds {
+		x := &conds[i]
+		for j, a := range s.attrs {
+			if a.Num == x.Attr && s.cols[j].kind == sqltypes.KInt && s.cols[j].outside(x.Op, x.Values[0].I) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // find looks for the chunk behind pos and takes its columns.
@@ -136,8 +165,8 @@ func (s *Scan) Keep(lo, hi []byte, n int, vecs []*expr.Vec) {
 		return
 	}
 	t := s.t
-	have := s.missing(lo, hi, n)
-	if have == nil {
+	have, ok := s.missing(lo, hi, n)
+	if !ok {
 		return
 	}
 	var bytes int64
@@ -157,18 +186,18 @@ func (s *Scan) Keep(lo, hi []byte, n int, vecs []*expr.Vec) {
 	}
 }
 
-// missing answers which attributes of the range are not there yet, nil: none, or
-// the range cannot be kept.
-func (s *Scan) missing(lo, hi []byte, n int) []int {
+// missing answers which attributes of the range are not there yet; false when there
+// is nothing to keep, or the range cannot be kept.
+func (s *Scan) missing(lo, hi []byte, n int) ([]int, bool) {
 	t := s.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s.given || t.gone {
-		return nil
+		return nil, false
 	}
 	ch, ok := t.same(lo, hi, n)
 	if !ok {
-		return nil
+		return nil, false
 	}
 	var out []int
 	for i, a := range s.attrs {
@@ -178,7 +207,7 @@ func (s *Scan) missing(lo, hi []byte, n int) []int {
 			out = append(out, i)
 		}
 	}
-	return out
+	return out, ch == nil || len(out) > 0
 }
 
 // same is the live chunk of exactly that range, nil if there is no chunk in it; not

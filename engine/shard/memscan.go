@@ -23,6 +23,15 @@ type memScan struct {
 	last   []byte // key of the newest row that was read
 }
 
+// Skipped is how many rows were passed over because no row of their chunk fulfils
+// the conditions of the scan.
+func (s *scanner) Skipped() int64 {
+	if s.mem.scan == nil {
+		return 0
+	}
+	return s.mem.scan.Skipped()
+}
+
 func (m *memScan) close() {
 	if m.scan != nil {
 		m.scan.Close()
@@ -34,7 +43,7 @@ func (m *memScan) close() {
 // order, of a table as it is committed.
 func (s *scanner) columnar() bool {
 	sp := &s.spec
-	if s.ix != nil || sp.Refs || sp.Reverse || sp.Keep != nil || sp.Steady || len(s.spans) != 1 || len(sp.Cols) == 0 {
+	if s.ix != nil || sp.Refs || sp.Reverse || sp.Keep != nil || sp.Steady || len(s.spans) != 1 {
 		return false
 	}
 	for _, a := range sp.Cols {
@@ -80,9 +89,11 @@ func (s *scanner) fromMemory() (int, []*expr.Vec) {
 	if s.cur != nil && s.cur.Valid() {
 		own = s.cur.Key()
 	}
-	step, vecs := m.scan.Next(m.pos, s.spans[0].hi, own)
-	if step.N > 0 {
+	step, vecs := m.scan.Next(m.pos, s.spans[0].hi, own, s.spec.Conds)
+	if step.Hi != "" {
 		m.pos, m.behind = append(m.pos[:0], step.Hi...), true
+	}
+	if step.N > 0 {
 		return step.N, vecs
 	}
 	m.stop = step.Stop
