@@ -127,7 +127,10 @@ type ScanSpec struct {
 
 // Cond is a condition on one attribute: Op is '=' (the value is one of Values, or
 // NULL when Null is set), '<', '>', 'l' (at most) or 'g' (at least) Values[0]. The
-// order is that of the type's default btree operators.
+// order is that of the type's default btree operators. Two more stand for all rows of
+// a continuous aggregate's tables, given the storage ids of its buckets' table and of
+// the raw rows' as Values, and are not tested by the caller: 's' the row's bucket is
+// stored and up to date, 'r' it is not.
 type Cond struct {
 	Attr   int16
 	Op     byte

@@ -62,7 +62,7 @@ func (x *Execution) buildScan(p *planner.Scan, used need) (built, error) {
 		}
 		o.unique = !system && !p.Newest && p.Sample == nil && pointRange(p.Rel, p.Index, p.Ranges)
 	}
-	if o.filter, err = x.compile(p.Filter); err != nil {
+	if o.filter, err = x.compile(rowFilter(p)); err != nil {
 		return built{}, err
 	}
 	if o.series, err = x.newSeriesConds(p); err != nil {

@@ -11,9 +11,11 @@ import (
 // comparisons of the time and of tags with values that do not depend on the row,
 // and whatever else is only about tags.
 type seriesConds struct {
-	x     *Execution
-	conds []seriesCond
-	tags  *expr.Program // over the tags in key order; nil: no condition
+	x       *Execution
+	conds   []seriesCond
+	buckets []bucketCond
+	rollups []rollupCond
+	tags    *expr.Program // over the tags in key order; nil: no condition
 }
 
 type seriesCond struct {
@@ -38,6 +40,18 @@ func (x *Execution) newSeriesConds(p *planner.Scan) (*seriesConds, error) {
 	}
 	var onTags []expr.Expr
 	for _, e := range conjunction(p.Filter) {
+		if c, ok := e.(*expr.Call); ok && c.Proc.Rollup != 0 {
+			if err := s.rollup(c); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if ok, err := s.bucket(p, e, ts.Time); ok || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if c, ok := s.cond(p, e, ts.Time, place); ok {
 			var err error
 			if e, ok := c.valueExpr.(expr.Expr); ok {
@@ -245,6 +259,16 @@ func (s *seriesConds) fill(spec *engine.ScanSpec) (none bool, err error) {
 			}
 		}
 		spec.Conds = append(spec.Conds, out)
+	}
+	for i := range s.buckets {
+		if none, err := s.buckets[i].fill(s.x, spec); none || err != nil {
+			return none, err
+		}
+	}
+	for i := range s.rollups {
+		if err := s.rollups[i].fill(s.x, spec); err != nil {
+			return false, err
+		}
 	}
 	if s.tags != nil {
 		spec.KeyFilter = func(tags []sqltypes.Datum) (bool, error) {

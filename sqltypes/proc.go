@@ -54,6 +54,14 @@ type Proc struct {
 	// NextBucket, of a function that floors its second argument to buckets of time,
 	// is the start of the bucket after the one that args[1] is the start of.
 	NextBucket ScalarFunc
+	// Buckets, of such a function whose buckets are the same in all sessions, are
+	// those that its arguments give.
+	Buckets func(args []Datum) (Buckets, error)
+	// Rollup marks a condition on the time of a time-series table that its store
+	// answers by itself: 's' the bucket is stored and up to date, 'r' it is not (the
+	// arguments are the storage ids of the buckets' table and of the rows', and the
+	// time), 'b' the time is in [first, second argument).
+	Rollup byte
 	// Gapfill, of a function that groups by buckets and adds those without rows, is
 	// the one that computes a row's bucket, from the first of the same arguments.
 	Gapfill *Proc
@@ -75,6 +83,13 @@ type Proc struct {
 	// Kind w (row_number, lag …) is implemented in exec.
 
 	key string // what implementations register under: Src or the signature
+}
+
+// Buckets are half-open spans of time of one length, counted from an origin: Months,
+// or Width units of the time, which are µs since 2000-01-01 for timestamps.
+type Buckets struct {
+	Width, Months int64
+	Origin        int64
 }
 
 // Call is one call site of a Proc while it runs. It is owned by one goroutine.

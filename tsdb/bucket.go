@@ -98,6 +98,15 @@ func floorTo(v, width, origin int64) (int64, error) {
 	return v - r, nil
 }
 
+// floorBuckets is the start of t's bucket, nextBucket that of the one after the one at t.
+func floorBuckets(b sqltypes.Buckets, t int64) (int64, error) {
+	return Width{Usec: b.Width, Months: b.Months}.Floor(t, &b.Origin)
+}
+
+func nextBucket(b sqltypes.Buckets, t int64) (int64, error) {
+	return checkedNext(Width{Usec: b.Width, Months: b.Months}, t)
+}
+
 var epoch2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func usecTime(t int64) time.Time {

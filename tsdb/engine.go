@@ -21,6 +21,8 @@ type DB struct {
 	maxTxn int64
 	opt    Options
 
+	marks marksTable
+
 	mu   sync.Mutex
 	rels map[*catalog.Relation]*Relation // descriptors are immutable; guarded by mu
 }
@@ -49,7 +51,9 @@ func New(inner engine.Engine, st *store.Store, opt Options) *DB {
 	if opt.Refused == nil {
 		opt.Refused = func() error { return nil }
 	}
-	return &DB{inner: inner, st: st, log: opt.Logger, locks: newTableLocks(), maxTxn: opt.MaxTransaction, opt: opt, rels: map[*catalog.Relation]*Relation{}}
+	db := &DB{inner: inner, st: st, log: opt.Logger, locks: newTableLocks(), maxTxn: opt.MaxTransaction, opt: opt, rels: map[*catalog.Relation]*Relation{}}
+	db.loadMarks()
+	return db
 }
 
 // Store is the store of the rows.

@@ -12,6 +12,7 @@ const (
 	firstBucketProc    sqltypes.OID = 9500
 	firstAggregateProc sqltypes.OID = 9550
 	firstGapfillProc   sqltypes.OID = 9600
+	firstRollupProc    sqltypes.OID = 9620
 )
 
 const (
@@ -30,6 +31,8 @@ type bucketFunc struct {
 	fn   func(c *sqltypes.Call, a []sqltypes.Datum) (int64, error)
 	// next is the bucket after the one that starts at a[1].
 	next func(c *sqltypes.Call, a []sqltypes.Datum) (int64, error)
+	// buckets are those that constant arguments give; nil when they depend on a zone.
+	buckets func(a []sqltypes.Datum) (sqltypes.Buckets, error)
 }
 
 // width keeps a call's interval between rows.
@@ -149,19 +152,58 @@ func nextInt(_ *sqltypes.Call, a []sqltypes.Datum) (int64, error) {
 	return 0, pgerror.New(pgerror.NumericValueOutOfRange, "bigint out of range")
 }
 
+func plainBuckets(a []sqltypes.Datum) (sqltypes.Buckets, error) {
+	w, err := widthOf(a[0])
+	b := sqltypes.Buckets{Width: w.Usec, Months: w.Months}
+	if w.Months == 0 {
+		b.Origin = defaultOrigin
+	}
+	return b, err
+}
+
+func originBuckets(a []sqltypes.Datum) (sqltypes.Buckets, error) {
+	b, err := plainBuckets(a)
+	b.Origin = a[2].I
+	if err == nil {
+		_, err = floorBuckets(b, 0)
+	}
+	return b, err
+}
+
+func offsetBuckets(a []sqltypes.Datum) (sqltypes.Buckets, error) {
+	b, err := plainBuckets(a)
+	off := sqltypes.IntervalOf(a[2])
+	if b.Months != 0 || off.Months != 0 {
+		return b, pgerror.NotSupported("an offset of months in time_bucket")
+	}
+	b.Origin += int64(off.Days)*day + off.Usec
+	return b, err
+}
+
+func intBuckets(a []sqltypes.Datum) (sqltypes.Buckets, error) {
+	b := sqltypes.Buckets{Width: a[0].I}
+	if len(a) > 2 {
+		b.Origin = a[2].I
+	}
+	if b.Width <= 0 {
+		return b, errWidth
+	}
+	return b, nil
+}
+
 var bucketFuncs = []bucketFunc{
-	{[]sqltypes.OID{oidInterval, oidTimestamptz}, plainBucket, nextPlain},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz}, originBucket, nextPlain},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidText}, zoneBucket, nextInZone},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidInterval}, offsetBucket, nextPlain},
-	{[]sqltypes.OID{oidInterval, oidTimestamp}, plainBucket, nextPlain},
-	{[]sqltypes.OID{oidInterval, oidTimestamp, oidTimestamp}, originBucket, nextPlain},
-	{[]sqltypes.OID{oidInterval, oidTimestamp, oidInterval}, offsetBucket, nextPlain},
-	{[]sqltypes.OID{oidInterval, oidDate}, dateBucket, nextDate},
-	{[]sqltypes.OID{oidInt8, oidInt8}, intBucket, nextInt},
-	{[]sqltypes.OID{oidInt8, oidInt8, oidInt8}, intBucket, nextInt},
-	{[]sqltypes.OID{oidInt4, oidInt4}, intBucket, nextInt},
-	{[]sqltypes.OID{oidInt4, oidInt4, oidInt4}, intBucket, nextInt},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz}, plainBucket, nextPlain, plainBuckets},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz}, originBucket, nextPlain, originBuckets},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidText}, zoneBucket, nextInZone, nil},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidInterval}, offsetBucket, nextPlain, offsetBuckets},
+	{[]sqltypes.OID{oidInterval, oidTimestamp}, plainBucket, nextPlain, plainBuckets},
+	{[]sqltypes.OID{oidInterval, oidTimestamp, oidTimestamp}, originBucket, nextPlain, originBuckets},
+	{[]sqltypes.OID{oidInterval, oidTimestamp, oidInterval}, offsetBucket, nextPlain, offsetBuckets},
+	{[]sqltypes.OID{oidInterval, oidDate}, dateBucket, nextDate, nil},
+	{[]sqltypes.OID{oidInt8, oidInt8}, intBucket, nextInt, intBuckets},
+	{[]sqltypes.OID{oidInt8, oidInt8, oidInt8}, intBucket, nextInt, intBuckets},
+	{[]sqltypes.OID{oidInt4, oidInt4}, intBucket, nextInt, intBuckets},
+	{[]sqltypes.OID{oidInt4, oidInt4, oidInt4}, intBucket, nextInt, intBuckets},
 }
 
 func init() {
@@ -176,9 +218,11 @@ func init() {
 			NextBucket: func(c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 				v, err := next(c, a)
 				return sqltypes.Int(v), err
-			}}
+			},
+			Buckets: f.buckets}
 		sqltypes.RegisterProc(p)
 		bucketProcs = append(bucketProcs, p)
 	}
 	registerGapfill()
+	registerRollupConds()
 }

@@ -52,10 +52,11 @@ func (m *Maintainer) Pass(ctx context.Context) error {
 	}
 	rels := m.db.Relations()
 	for _, t := range m.db.st.Tables() {
-		rel := rels[t.ID]
+		rel := rels[t.ID&^markBit]
 		if rel == nil {
 			if m.missing[t.ID]++; m.missing[t.ID] >= passesBefore {
 				delete(m.missing, t.ID)
+				m.db.marks.forget(t.ID &^ markBit)
 				if err := m.db.st.DropTable(t.ID); err != nil {
 					return err
 				}
@@ -63,7 +64,7 @@ func (m *Maintainer) Pass(ctx context.Context) error {
 			continue
 		}
 		delete(m.missing, t.ID)
-		if rel.TS.Retention > 0 && rel.Columns[rel.TS.Time-1].Type.OID != sqltypes.OIDInt8 {
+		if t.ID&markBit == 0 && rel.TS.Retention > 0 && rel.Columns[rel.TS.Time-1].Type.OID != sqltypes.OIDInt8 {
 			if _, err := m.db.DropBefore(ctx, t, m.Now().Sub(epoch2000).Microseconds()-rel.TS.Retention); err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func (s *scanner) collectOwn(series []*store.Series, rng store.Range) {
 	hidden := make(map[ownKey]ownRow, len(s.own))
 	for k, o := range s.own {
 		hidden[k] = ownRow{}
-		if o.gone || k.t < rng.Lo || k.t > rng.Hi || series != nil && !wanted[k.sid] {
+		if o.gone || k.t < rng.Lo || k.t > rng.Hi || series != nil && !wanted[k.sid] || !within(k.t, s.allowed) {
 			continue
 		}
 		s.mine = append(s.mine, ownEntry{t: k.t, ownRow: o, s: s.st.SeriesByID(k.sid)})
@@ -51,7 +51,7 @@ func (s *scanner) emitOwn(e *ownEntry) {
 		default:
 			for k, f := range fields {
 				if f.ID == a && k < len(e.vals) {
-					d = e.vals[k]
+					d = s.rel.datumOf(a, e.vals[k])
 				}
 			}
 		}

@@ -43,16 +43,23 @@ type scanner struct {
 	rel  *Relation
 	st   *store.Store
 	spec engine.ScanSpec
-	sc   *store.Scan // nil: nothing in the store
+	sc   *store.Scan // nil: nothing in the store, or at the end
 	at   int         // next row of the current run
+	end  int         // where its rows that are wanted end
 	run  *chunk.Rows
-	tags []sqltypes.Datum
-	out  []*expr.Vec
-	refs []engine.RowRef
-	own  map[ownKey]ownRow // rows of the transaction itself
-	mine []ownEntry        // those to be handed out, at the end
-	n    int
-	rows int64
+	// todo are the ranges still to be scanned, allowed those that rows must be in
+	// (nil: any).
+	todo    []store.Range
+	allowed []store.Range
+	begin   func(store.Range) *store.Scan
+	stats   store.ScanStats
+	tags    []sqltypes.Datum
+	out     []*expr.Vec
+	refs    []engine.RowRef
+	own     map[ownKey]ownRow // rows of the transaction itself
+	mine    []ownEntry        // those to be handed out, at the end
+	n       int
+	rows    int64
 	// absent: this node has never had rows of the table, others may have some.
 	absent bool
 	node   string
@@ -79,6 +86,9 @@ func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner
 	}
 	rng := rel.timeRange(spec.Conds)
 	series := rel.series(table, &spec)
+	if s.allowed, err = r.part(ctx, spec.Conds, rng); err != nil {
+		return nil, err
+	}
 	if r.txn != nil {
 		if s.own, err = r.txn.ownRows(table); err != nil {
 			return nil, err
@@ -93,8 +103,61 @@ func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner
 		seq := snap.Seq()
 		r.scanned = &seq
 	}
-	s.sc = r.snapshot().Scan(ctx, table, series, rng, func(id int16) bool { return want[id] })
-	return s, s.sc.Err()
+	snap := r.snapshot()
+	s.begin = func(rng store.Range) *store.Scan {
+		return snap.Scan(ctx, table, series, rng, func(id int16) bool { return want[id] })
+	}
+	s.todo = []store.Range{rng}
+	if s.allowed != nil {
+		s.todo = coarse(s.allowed)
+	}
+	return s, s.open()
+}
+
+// open begins the next of the ranges to be scanned; s.sc is nil after the last.
+func (s *scanner) open() error {
+	if s.sc != nil {
+		s.stats.Chunks += s.sc.Stats.Chunks
+		s.stats.Skipped += s.sc.Stats.Skipped
+		s.stats.Memory += s.sc.Stats.Memory
+		s.sc.Close()
+		s.sc = nil
+	}
+	if len(s.todo) == 0 {
+		return nil
+	}
+	s.sc = s.begin(s.todo[0])
+	s.todo = s.todo[1:]
+	return s.sc.Err()
+}
+
+// advance makes run, at and end the next rows of one series; false at the end.
+func (s *scanner) advance() (bool, error) {
+	for {
+		if s.run != nil && s.allowed != nil {
+			if s.at, s.end = stretch(s.run.Time, s.end, s.allowed); s.at < s.end {
+				return true, nil
+			}
+		}
+		s.run = nil
+		for s.sc != nil && !s.sc.Next() {
+			if err := s.sc.Err(); err != nil {
+				return false, err
+			}
+			if err := s.open(); err != nil {
+				return false, err
+			}
+		}
+		if s.sc == nil {
+			return false, nil
+		}
+		s.run, s.at, s.end = s.sc.Rows(), 0, 0
+		s.rel.tagValues(s.sc.Series(), s.tags)
+		if s.allowed == nil {
+			s.end = len(s.run.Time)
+			return true, nil
+		}
+	}
 }
 
 // timeRange is what the conditions leave of the time.
@@ -177,25 +240,20 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 	s.refs = s.refs[:0]
 	s.n = 0
 	for s.n < expr.BatchSize {
-		if s.run == nil {
-			if s.sc == nil || !s.sc.Next() {
+		if s.run == nil || s.at == s.end {
+			more, err := s.advance()
+			if err != nil {
+				return 0, err
+			}
+			if !more {
 				break
 			}
-			s.run, s.at = s.sc.Rows(), 0
-			s.rel.tagValues(s.sc.Series(), s.tags)
 		}
 		if s.own != nil {
 			s.copyOthers()
 		} else {
-			k := min(len(s.run.Time)-s.at, expr.BatchSize-s.n)
-			s.copyRun(k)
+			s.copyRun(min(s.end-s.at, expr.BatchSize-s.n))
 		}
-		if s.at == len(s.run.Time) {
-			s.run = nil
-		}
-	}
-	if s.sc != nil && s.sc.Err() != nil {
-		return 0, s.sc.Err()
 	}
 	for s.n < expr.BatchSize && s.run == nil && len(s.mine) > 0 {
 		s.emitOwn(&s.mine[0])
@@ -269,6 +327,14 @@ func (s *scanner) copyField(v *expr.Vec, a int16, k int) {
 		case chunk.Int:
 			copy(v.I64[s.n:], col.I64[s.at:s.at+k])
 		default:
+			if s.rel.packed[a-1] {
+				for i := range k {
+					if col.Null == nil || !col.Null[s.at+i] {
+						v.Set(s.n+i, unpack(col.Str[s.at+i]))
+					}
+				}
+				break
+			}
 			copy(v.Str[s.n:], col.Str[s.at:s.at+k])
 		}
 		if col.Null != nil {
@@ -288,7 +354,7 @@ func (s *scanner) copyField(v *expr.Vec, a int16, k int) {
 // copyOthers appends the next rows of the run that the transaction has not written.
 func (s *scanner) copyOthers() {
 	sid := s.sc.Series().SID
-	for s.at < len(s.run.Time) && s.n < expr.BatchSize {
+	for s.at < s.end && s.n < expr.BatchSize {
 		if _, mine := s.own[ownKey{sid, s.run.Time[s.at]}]; mine {
 			s.at++
 			continue
@@ -317,10 +383,10 @@ func (s *scanner) Notice() string {
 
 // Detail is what EXPLAIN ANALYZE shows of the scan.
 func (s *scanner) Detail() map[string]int64 {
-	if s.sc == nil {
-		return map[string]int64{"Chunks Read": 0, "Chunks Skipped": 0}
+	st := s.stats
+	if s.sc != nil {
+		st.Chunks, st.Skipped, st.Memory = st.Chunks+s.sc.Stats.Chunks, st.Skipped+s.sc.Stats.Skipped, st.Memory+s.sc.Stats.Memory
 	}
-	st := s.sc.Stats
 	return map[string]int64{"Chunks Read": int64(st.Chunks), "Chunks Skipped": int64(st.Skipped), "Rows from Memory": st.Memory}
 }
 
@@ -372,7 +438,7 @@ func (r *reader) row(ctx context.Context, rel *Relation, s *store.Series, t int6
 			rel.fullRow(s, t, dst)
 			for i, f := range s.Table.Fields() {
 				if i < len(o.vals) {
-					dst[f.ID-1] = o.vals[i]
+					dst[f.ID-1] = rel.datumOf(f.ID, o.vals[i])
 				}
 			}
 			return true, nil
@@ -394,7 +460,7 @@ func (r *reader) row(ctx context.Context, rel *Relation, s *store.Series, t int6
 		case chunk.Int:
 			dst[c.ID-1] = sqltypes.Int(c.I64[0])
 		default:
-			dst[c.ID-1] = sqltypes.Text(c.Str[0])
+			dst[c.ID-1] = rel.datumOf(c.ID, sqltypes.Text(c.Str[0]))
 		}
 	}
 	return true, nil

@@ -19,6 +19,8 @@ type Relation struct {
 	spec  store.TableSpec
 	kinds []sqltypes.Kind
 	tagAt []int // by attribute - 1: place among the tags, -1
+	// packed, by attribute - 1: values are stored as texts that pack makes.
+	packed []bool
 }
 
 // relation describes a time-series relation for the store.
@@ -27,7 +29,8 @@ func relation(rel *catalog.Relation) (*Relation, error) {
 	if ts == nil {
 		return nil, fmt.Errorf("tsdb: relation %s is no time series", rel.Name)
 	}
-	r := &Relation{Rel: rel, Spec: ts, tagAt: make([]int, len(rel.Columns)), kinds: make([]sqltypes.Kind, len(rel.Columns))}
+	r := &Relation{Rel: rel, Spec: ts, tagAt: make([]int, len(rel.Columns)), kinds: make([]sqltypes.Kind, len(rel.Columns)),
+		packed: make([]bool, len(rel.Columns))}
 	for i := range r.tagAt {
 		r.tagAt[i] = -1
 	}
@@ -49,6 +52,9 @@ func relation(rel *catalog.Relation) (*Relation, error) {
 			r.kinds[i] = sqltypes.KFloat
 		case chunk.Text:
 			r.kinds[i] = sqltypes.KBytes
+			if t := sqltypes.TypeByOID(c.Type.OID); t.Kind != sqltypes.KBytes {
+				r.kinds[i], r.packed[i] = t.Kind, true
+			}
 		}
 		if c.Num != ts.Time && r.tagAt[i] < 0 {
 			r.spec.Fields = append(r.spec.Fields, store.Field{ID: c.Num, Kind: kind})
@@ -68,7 +74,48 @@ func KindOf(oid sqltypes.OID) (chunk.Kind, bool) {
 	case sqltypes.OIDText, sqltypes.OIDVarchar, sqltypes.OIDUuid, sqltypes.OIDJsonb, sqltypes.OIDJson, sqltypes.OIDBytea:
 		return chunk.Text, true
 	}
+	if t := sqltypes.TypeByOID(oid); t != nil {
+		switch {
+		case t.IsArray, t.Kind == sqltypes.KNumeric, t.Kind == sqltypes.KDatum:
+			return chunk.Text, true
+		case oid == sqltypes.OIDTime:
+			return chunk.Int, true
+		}
+	}
 	return 0, false
+}
+
+// pack is a value that takes more than one field of a Datum as a text.
+func pack(d sqltypes.Datum) sqltypes.Datum {
+	b := binary.AppendVarint(make([]byte, 0, 16+len(d.S)), d.I)
+	b = append(binary.AppendVarint(b, int64(d.Aux)), d.S...)
+	return sqltypes.Datum{S: string(b)}
+}
+
+// unpack is the inverse of pack.
+func unpack(s string) sqltypes.Datum {
+	b := []byte(s)
+	i, k := binary.Varint(b)
+	aux, n := binary.Varint(b[max(k, 0):])
+	if k <= 0 || n <= 0 {
+		return sqltypes.Null
+	}
+	return sqltypes.Datum{I: i, Aux: int32(aux), S: s[k+n:]}
+}
+
+// field is a value as the store has it, datumOf the inverse.
+func (r *Relation) field(attr int16, d sqltypes.Datum) sqltypes.Datum {
+	if !d.Null && r.packed[attr-1] {
+		return pack(d)
+	}
+	return d
+}
+
+func (r *Relation) datumOf(attr int16, d sqltypes.Datum) sqltypes.Datum {
+	if !d.Null && int(attr) <= len(r.packed) && r.packed[attr-1] {
+		return unpack(d.S)
+	}
+	return d
 }
 
 // TagType reports whether a column of the type may be a tag.

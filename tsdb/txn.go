@@ -81,6 +81,14 @@ func (t *txn) writer() error {
 	return nil
 }
 
+// writes is writer for a relation, which must not be one that only refreshes write.
+func (t *txn) writes(rel *catalog.Relation) error {
+	if rel.Schema == catalog.SchemaOstraka {
+		return pgerror.NotSupported("writing to the stored buckets of a continuous aggregate")
+	}
+	return t.writer()
+}
+
 func (t *txn) StartStatement(ctx context.Context) error {
 	if t.opts.Isolation == engine.ReadCommitted {
 		t.reader.close()
@@ -143,7 +151,7 @@ func (t *txn) Insert(ctx context.Context, w *engine.WriteTarget, row []sqltypes.
 		}
 		return t.Txn.Insert(ctx, w, row, arbiters)
 	}
-	if err := t.writer(); err != nil {
+	if err := t.writes(w.Rel); err != nil {
 		return engine.RowRef{}, nil, err
 	}
 	rel, table, err := t.db.Define(w.Rel)
@@ -201,7 +209,7 @@ func (t *txn) put(rel *Relation, table *store.Table, s *store.Series, row []sqlt
 	vals := buf[:0]
 	for _, f := range table.Fields() {
 		if int(f.ID) <= len(row) {
-			vals = append(vals, row[f.ID-1])
+			vals = append(vals, rel.field(f.ID, row[f.ID-1]))
 		} else {
 			vals = append(vals, sqltypes.Null)
 		}
@@ -225,7 +233,7 @@ func (t *txn) Update(ctx context.Context, w *engine.WriteTarget, ref engine.RowR
 		}
 		return t.Txn.Update(ctx, w, ref, old, row)
 	}
-	if err := t.writer(); err != nil {
+	if err := t.writes(w.Rel); err != nil {
 		return ref, err
 	}
 	rel, table, err := t.db.Define(w.Rel)
@@ -254,7 +262,7 @@ func (t *txn) Delete(ctx context.Context, w *engine.WriteTarget, ref engine.RowR
 		}
 		return t.Txn.Delete(ctx, w, ref, old)
 	}
-	if err := t.writer(); err != nil {
+	if err := t.writes(w.Rel); err != nil {
 		return err
 	}
 	sid, at, ok := parseRef(ref.Key)

@@ -11,7 +11,19 @@ import (
 // write appends a batch of rows of the given relations. Everything that writes
 // rows of tables goes through it, so that continuous aggregates learn of it.
 func (db *DB) write(ctx context.Context, b *store.Batch, rels map[sqltypes.OID]*catalog.Relation, sync bool) error {
-	return db.st.Append(ctx, b, sync)
+	db.marks.gate.RLock()
+	defer db.marks.gate.RUnlock()
+	gone, err := db.invalidate(b)
+	if err != nil {
+		return err
+	}
+	if err := db.st.Append(ctx, b, sync); err != nil {
+		return err
+	}
+	for _, g := range gone {
+		g.done()
+	}
+	return nil
 }
 
 // Write appends rows of one relation, as the line protocols do: put them into a

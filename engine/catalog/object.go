@@ -57,6 +57,8 @@ type Relation struct {
 	// TimeSeries: rows live in this node's tsdb, not in the shard.
 	TimeSeries bool
 	TS         *TimeSeries `json:",omitempty"` // how; set when TimeSeries is
+	// Rollup: this view is a continuous aggregate; ViewDef is its query over the raw rows.
+	Rollup *Rollup `json:",omitempty"`
 
 	phys *physical // what the store derived from the descriptor; see Physical
 }

@@ -84,6 +84,9 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 			return b.alterAttribute(cmd)
 		}
 	}
+	if b.rel.Rollup != nil {
+		return b.alterRollup(cmd)
+	}
 	if b.rel.Kind != catalog.KindTable {
 		switch cmd.Subtype {
 		case pg.AlterTableType_AT_ChangeOwner, pg.AlterTableType_AT_ColumnDefault, pg.AlterTableType_AT_SetRelOptions,

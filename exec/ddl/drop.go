@@ -77,6 +77,9 @@ func (r *run) dropRelations(n *pg.DropStmt, cascade bool) error {
 			return pgerror.New(code, "%s %q does not exist", word, name)
 		}
 		kind := rel.Kind
+		if rel.Rollup != nil {
+			kind = catalog.KindMatView
+		}
 		if ix != nil {
 			kind = catalog.KindIndex
 		}
@@ -270,6 +273,7 @@ func (d *dropper) dropOne(rel *catalog.Relation) {
 	if rel.Kind == catalog.KindSequence && rel.Sequence.OwnerTable != 0 {
 		d.disown(rel)
 	}
+	d.dropRollupStore(rel)
 	if rel.RowType != 0 {
 		d.schema().DropType(rel.RowType)
 	}

@@ -36,6 +36,19 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 		}
 		return "", err
 	}
+	options, err := relOptions(into.Options)
+	if err != nil {
+		return "", err
+	}
+	if matview {
+		opts, err := splitRollupOptions(options)
+		if err != nil || opts != nil {
+			if err == nil {
+				err = r.createRollup(n, schema, name, opts)
+			}
+			return tag, err
+		}
+	}
 	q, _, err := bind.Bind(s.PlanContext(), n.Query)
 	if err != nil {
 		return "", err
@@ -59,9 +72,7 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 			return "", err
 		}
 	}
-	if rel.Options, err = relOptions(into.Options); err != nil {
-		return "", err
-	}
+	rel.Options = options
 	if err := refuseSeriesOptions(rel.Options); err != nil {
 		return "", err
 	}
@@ -102,6 +113,10 @@ func (r *run) fill(rel *catalog.Relation, query *pg.Node) (int64, error) {
 // RefreshMatView replaces a materialised view's rows.
 func RefreshMatView(ctx context.Context, s Session, n *pg.RefreshMatViewStmt) error {
 	r := &run{ctx: ctx, s: s, txn: s.Txn()}
+	if rel, _, err := r.findRelation(n.Relation.Schemaname, n.Relation.Relname); err == nil && rel != nil && rel.Rollup != nil {
+		return pgerror.New(pgerror.FeatureNotSupported, "operation not supported on continuous aggregate").
+			WithHint("Use CALL refresh_continuous_aggregate('%s', NULL, NULL) on each node that has rows.", n.Relation.Relname)
+	}
 	rel, err := r.relation(n.Relation, engine.AccessExclusive, "m", "materialized view")
 	if err != nil {
 		return err

@@ -188,8 +188,11 @@ func tagType(oid sqltypes.OID) bool {
 func seriesType(oid sqltypes.OID) bool {
 	switch oid {
 	case sqltypes.OIDFloat8, sqltypes.OIDFloat4, sqltypes.OIDTimestamptz, sqltypes.OIDTimestamp, sqltypes.OIDDate,
-		sqltypes.OIDJsonb, sqltypes.OIDJson, sqltypes.OIDBytea:
+		sqltypes.OIDJsonb, sqltypes.OIDJson, sqltypes.OIDBytea, sqltypes.OIDNumeric, sqltypes.OIDInterval, sqltypes.OIDTime, sqltypes.OIDTimetz:
 		return true
+	}
+	if t := sqltypes.TypeByOID(oid); t != nil && t.IsArray && t.Elem != 0 {
+		return seriesType(t.Elem)
 	}
 	return tagType(oid)
 }
@@ -199,8 +202,6 @@ func refuseSeriesOptions(list []string) error {
 	for _, o := range list {
 		name, _, _ := strings.Cut(o, "=")
 		switch {
-		case strings.HasSuffix(name, ".continuous"):
-			return pgerror.NotSupported("continuous aggregates (option %q)", name)
 		case seriesOptions[name] != "" || strings.HasPrefix(name, "timescaledb.") || strings.HasPrefix(name, "timeseries."):
 			return pgerror.NotSupported("option %q of a relation made from a query", name)
 		}

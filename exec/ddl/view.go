@@ -49,7 +49,7 @@ func (r *run) createView(n *pg.ViewStmt) error {
 		}
 		return r.putNew(rel, schema)
 	}
-	if old.Kind != catalog.KindView {
+	if old.Kind != catalog.KindView || old.Rollup != nil {
 		return pgerror.New(pgerror.WrongObjectType, "%q is not a view", rel.Name)
 	}
 	if err := r.mustOwn(old); err != nil {

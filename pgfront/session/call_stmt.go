@@ -15,8 +15,8 @@ import (
 
 // procedureCall is a bound CALL.
 type procedureCall struct {
-	call   *expr.Call // with an argument for every parameter
-	proc   *catalog.Function
+	call   *expr.Call        // with an argument for every parameter
+	proc   *catalog.Function // nil: one of the product's own
 	params []sqltypes.OID
 	cols   []planner.Column // of the OUT parameters; nil: none
 }
@@ -35,7 +35,10 @@ func (s *Session) bindCall(p *prepared, n *pg.CallStmt) (*procedureCall, error) 
 		}
 	}
 	if c.proc == nil {
-		return nil, pgerror.NotSupported("calling procedure %s", call.Proc.Name)
+		if call.Proc.Kind != 'p' || call.Proc.Fn == nil {
+			return nil, pgerror.NotSupported("calling procedure %s", call.Proc.Name)
+		}
+		return c, nil
 	}
 	for i, m := range c.proc.ArgModes {
 		if m != 'o' && m != 'b' {
@@ -59,6 +62,9 @@ func (s *Session) callStmt(p *prepared, n *pg.CallStmt, po *portal) (*outcome, e
 	c, err := s.bindCall(p, n)
 	if err != nil {
 		return nil, err
+	}
+	if c.proc == nil {
+		return s.callOwn(c, po)
 	}
 	if err := s.mayExecute(c.proc); err != nil {
 		return nil, err
@@ -115,6 +121,38 @@ func (s *Session) callStmt(p *prepared, n *pg.CallStmt, po *portal) (*outcome, e
 		first = append(first, sqltypes.Null)
 	}
 	return rowsOutcome(c.cols, [][]sqltypes.Datum{first}, "CALL"), nil
+}
+
+// callOwn is CALL of one of the product's own procedures, which act on the node.
+func (s *Session) callOwn(c *procedureCall, po *portal) (*outcome, error) {
+	_, release, err := s.statement(planner.ClassNodeWrite)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	params := expr.Params{}
+	if po != nil {
+		params.Bind = po.args
+	}
+	types := func(oid sqltypes.OID) *sqltypes.Type { return sqltypes.LookupType(&s.env, oid) }
+	inv := &sqltypes.Call{Env: &s.env, Proc: c.call.Proc, RetType: c.call.Typ}
+	var args []sqltypes.Datum
+	for _, e := range c.call.Args {
+		prog, err := expr.Compile(e, types)
+		if err != nil {
+			return nil, err
+		}
+		d, err := prog.Row(nil, &params, &s.env)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, keepDatum(d))
+		inv.ArgTypes = append(inv.ArgTypes, e.Type())
+	}
+	if _, err := c.call.Proc.Fn(inv, args); err != nil {
+		return nil, err
+	}
+	return tagged("CALL", nil)
 }
 
 // call is the procedure as its body sees it: input parameters only.

@@ -78,7 +78,7 @@ func (s *Session) seriesOnly(n *pg.Node) bool {
 	parse.Walk(n, func(n *pg.Node) bool {
 		if r := n.GetRangeVar(); r != nil {
 			rel := look.Relation(r.Schemaname, r.Relname)
-			all = all && rel != nil && rel.TimeSeries
+			all = all && rel != nil && (rel.TimeSeries || rel.Rollup != nil)
 			some = true
 		}
 		return all

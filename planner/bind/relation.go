@@ -5,7 +5,6 @@ import (
 
 	"ostraka/engine/catalog"
 	"ostraka/planner"
-	"ostraka/planner/parse"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -151,11 +150,11 @@ func (b *binder) viewQuery(rel *catalog.Relation) *planner.Query {
 	if b.views >= maxViewDepth {
 		b.fail(-1, pgerror.InvalidObjectDefinition, `infinite recursion detected in rules for relation "%s"`, rel.Name)
 	}
-	st, err := parse.One(rel.ViewDef)
-	b.check(err, -1)
 	n := b.subBinder(rel.ViewDef)
 	n.views++
 	n.checkAs = rel.Owner
-	q := n.statement(nil, st.AST, true)
-	return q
+	if rel.Rollup != nil {
+		return n.statement(nil, n.rollupTree(rel), true)
+	}
+	return n.statement(nil, b.parsed(rel.ViewDef), true)
 }

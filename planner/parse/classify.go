@@ -89,6 +89,13 @@ func (c *classifier) statement(n *pg.Node) planner.Class {
 			return params
 		}
 		return planner.ClassControl
+	case *pg.Node_CallStmt:
+		if f := s.CallStmt.Funccall; f != nil {
+			if schema, name := qualified(f.Funcname); c.look.Function(schema, name) == EffectNodeWrite {
+				return planner.ClassNodeWrite
+			}
+		}
+		return planner.ClassWrite
 	case *pg.Node_CopyStmt:
 		switch {
 		case s.CopyStmt.IsFrom:

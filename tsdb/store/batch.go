@@ -23,6 +23,28 @@ type Batch struct {
 	table   *Table
 	fields  []Field
 	err     error
+	spans   []Span
+}
+
+// Span is the range of times that a batch has, or had, of one table.
+type Span struct {
+	Table *Table
+	Range
+}
+
+// Spans has one entry per table that the batch writes to. What was cut back may
+// still be in it.
+func (b *Batch) Spans() []Span { return b.spans }
+
+// note widens the table's span; consecutive rows of a batch are mostly of one table.
+func (b *Batch) note(t *Table, at int64) {
+	for i := len(b.spans) - 1; i >= 0; i-- {
+		if s := &b.spans[i]; s.Table == t {
+			s.Lo, s.Hi = min(s.Lo, at), max(s.Hi, at)
+			return
+		}
+	}
+	b.spans = append(b.spans, Span{t, Range{at, at}})
 }
 
 // Operations of a log record.
@@ -43,7 +65,7 @@ func (b *Batch) Size() int { return len(b.defs) + len(b.buf) }
 
 // Reset empties the batch for another use.
 func (b *Batch) Reset() {
-	*b = Batch{st: b.st, defs: b.defs[:0], defined: b.defined[:0], buf: b.buf[:0]}
+	*b = Batch{st: b.st, defs: b.defs[:0], defined: b.defined[:0], buf: b.buf[:0], spans: b.spans[:0]}
 }
 
 func (b *Batch) place(op byte, s *Series, t int64) {
@@ -60,6 +82,7 @@ func (b *Batch) place(op byte, s *Series, t int64) {
 	b.buf = append(b.buf, op)
 	b.buf = binary.AppendVarint(b.buf, int64(s.SID)-int64(b.sid))
 	b.buf = binary.AppendVarint(b.buf, t-b.time)
+	b.note(s.Table, t)
 	b.sid, b.time = s.SID, t
 	b.rows++
 }

@@ -1,0 +1,90 @@
+package tsdb
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"ostraka/tsdb/store"
+)
+
+// Lists of ranges in this file are ascending and disjoint.
+
+// within reports that t is in one of the ranges; nil stands for all times.
+func within(t int64, list []store.Range) bool {
+	if list == nil {
+		return true
+	}
+	i := sort.Search(len(list), func(i int) bool { return list[i].Hi >= t })
+	return i < len(list) && list[i].Lo <= t
+}
+
+// without is what the ranges leave of rng; never nil.
+func without(rng store.Range, list []store.Range) []store.Range {
+	out := []store.Range{}
+	at := rng.Lo
+	for _, r := range list {
+		if r.Hi < at {
+			continue
+		}
+		if r.Lo > rng.Hi {
+			break
+		}
+		if r.Lo > at {
+			out = append(out, store.Range{Lo: at, Hi: r.Lo - 1})
+		}
+		if r.Hi == math.MaxInt64 {
+			return out
+		}
+		at = r.Hi + 1
+	}
+	if at <= rng.Hi {
+		out = append(out, store.Range{Lo: at, Hi: rng.Hi})
+	}
+	return out
+}
+
+// stretch is the next part [at, end) of ascending times, from a place on, that
+// lies in one of the ranges; at == end when there is none.
+func stretch(t []int64, from int, list []store.Range) (at, end int) {
+	if from >= len(t) {
+		return len(t), len(t)
+	}
+	for i := sort.Search(len(list), func(i int) bool { return list[i].Hi >= t[from] }); i < len(list); i++ {
+		r := list[i]
+		at = from + sort.Search(len(t)-from, func(k int) bool { return t[from+k] >= r.Lo })
+		if at == len(t) {
+			return at, at
+		}
+		if end = at + sort.Search(len(t)-at, func(k int) bool { return t[at+k] > r.Hi }); at < end {
+			return at, end
+		}
+	}
+	return len(t), len(t)
+}
+
+// maxScans bounds the scans that a list of ranges is read by.
+const maxScans = 16
+
+// coarse covers the ranges by few, leaving out the widest gaps.
+func coarse(list []store.Range) []store.Range {
+	if len(list) <= maxScans {
+		return list
+	}
+	gaps := make([]int, len(list)-1) // i: between i and i+1
+	for i := range gaps {
+		gaps[i] = i
+	}
+	width := func(i int) uint64 { return uint64(list[i+1].Lo) - uint64(list[i].Hi) }
+	slices.SortFunc(gaps, func(a, b int) int { return cmp.Compare(width(b), width(a)) })
+	gaps = gaps[:maxScans-1]
+	slices.Sort(gaps)
+	var out []store.Range
+	from := 0
+	for _, g := range gaps {
+		out = append(out, store.Range{Lo: list[from].Lo, Hi: list[g].Hi})
+		from = g + 1
+	}
+	return append(out, store.Range{Lo: list[from].Lo, Hi: list[len(list)-1].Hi})
+}
