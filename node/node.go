@@ -55,6 +55,7 @@ type Node struct {
 	seriesStore *store.Store
 	series      *tsdb.DB
 	metrics     *prom.Source // PromQL over series
+	jobs        seriesJobs
 
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
@@ -138,9 +139,10 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	n.wg.Add(6)
+	n.wg.Add(7)
 	go n.runLost()
 	go n.runSeries()
+	go n.runRollups()
 	go n.runExpiry()
 	go n.runGroups()
 	go n.disk.run()

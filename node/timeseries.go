@@ -17,12 +17,16 @@ const seriesMaintenance = 10 * time.Second
 func (n *Node) runSeries() {
 	defer n.wg.Done()
 	m := tsdb.NewMaintainer(n.series, n.cfg.now, func() bool { return n.Ready() == nil })
+	m.Retained = func(rel *catalog.Relation, err error) {
+		n.jobs.ran(jobKey{rel.OID, 'd'}, n.nowUsec(), seriesMaintenance.Microseconds(), err)
+	}
 	m.Run(n.ctx, seriesMaintenance)
 }
 
 // registerSeries adds ostraka.timeseries: which time-series tables have rows on
 // this node, and how many.
 func (n *Node) registerSeries(s *syscat.Set) {
+	n.registerJobs(s)
 	s.Add(&catalog.Relation{OID: 13950, Name: "timeseries", Schema: catalog.SchemaOstraka, Kind: catalog.KindVirtual, Persistence: 'p', Owner: catalog.BootstrapRole,
 		Columns: columns("node_id", sqltypes.OIDText, "relation", sqltypes.OIDRegclass, "table_name", sqltypes.OIDText, "series", sqltypes.OIDInt8,
 			"rows", sqltypes.OIDInt8, "rows_in_memory", sqltypes.OIDInt8, "windows", sqltypes.OIDInt8, "chunks", sqltypes.OIDInt8, "bytes", sqltypes.OIDInt8,

@@ -17,6 +17,8 @@ type Maintainer struct {
 	// to go by; a node that has just joined has an empty one.
 	Now   func() time.Time
 	Ready func() bool
+	// Retained, if not nil, is told of every look for windows that are too old.
+	Retained func(rel *catalog.Relation, err error)
 
 	missing map[uint64]int // by storage id: passes in a row in which nothing named it
 }
@@ -65,7 +67,11 @@ func (m *Maintainer) Pass(ctx context.Context) error {
 		}
 		delete(m.missing, t.ID)
 		if t.ID&markBit == 0 && rel.TS.Retention > 0 && rel.Columns[rel.TS.Time-1].Type.OID != sqltypes.OIDInt8 {
-			if _, err := m.db.DropBefore(ctx, t, m.Now().Sub(epoch2000).Microseconds()-rel.TS.Retention); err != nil {
+			_, err := m.db.DropBefore(ctx, t, m.Now().Sub(epoch2000).Microseconds()-rel.TS.Retention)
+			if m.Retained != nil {
+				m.Retained(rel, err)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -97,7 +97,6 @@ func (r *run) createRollup(n *pg.CreateTableAsStmt, schema *catalog.Schema, name
 	view = copyRelation(r.catalog().Relation(view.OID))
 	view.Rollup = &catalog.Rollup{Raw: shape.Raw.OID, Store: store.OID, Bucket: ts.Time, Buckets: shape.Buckets, Time: shape.Raw.TS.Time,
 		StoredOnly: opts["materialized_only"] != "" && optionOn(opts["materialized_only"])}
-	view.Options = []string{"timeseries.continuous=true"}
 	r.schema().PutRelation(view)
 	return nil
 }

@@ -167,7 +167,7 @@ func seriesSpan(name, text string, integers bool) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	days := int64(iv.Months)*30 + int64(iv.Days)
+	days := int64(iv.Months)/12*365 + int64(iv.Months)%12*30 + int64(iv.Days)
 	if days > maxSpan/defaultWindow || iv.Usec > maxSpan {
 		return 0, bad()
 	}

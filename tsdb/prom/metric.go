@@ -52,7 +52,7 @@ func Wide(rel *catalog.Relation) bool {
 func metricsOf(cat *catalog.Catalog) []*metric {
 	var out []*metric
 	cat.AllRelations(func(rel *catalog.Relation) bool {
-		if ts := rel.TimeSeriesSpec(); ts != nil {
+		if ts := rel.TimeSeriesSpec(); ts != nil && rel.Schema != catalog.SchemaOstraka {
 			out = append(out, relationMetrics(cat, rel, ts)...)
 		}
 		return true
