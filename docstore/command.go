@@ -111,6 +111,9 @@ type Command struct {
 	Wait time.Duration
 	// Lock policy of OpFindForUpdate.
 	LockWait engine.WaitPolicy
+	// KeepKey, when not empty, is the path of a field that updates must not change: a
+	// router places documents by it.
+	KeepKey string
 	// Accept, when not nil, says whether a stored document belongs to the request
 	// at all: a shard hides documents of chunks that it does not own.
 	Accept func(doc JSON) bool

@@ -16,6 +16,7 @@ type runner struct {
 	own    bool // scans see the writes of the running statement
 	accept func(JSON) bool
 	newest engine.NewestReader // not nil: plans look at this state
+	keep   string              // Command.KeepKey
 }
 
 // Run executes a command on one transaction or view. The caller has started the
@@ -23,7 +24,7 @@ type runner struct {
 // 22023 for arguments, 0A000 for what is not known, 42P01, 23505 and what the
 // engine answers.
 func Run(ctx context.Context, st *State, cmd *Command) (Result, error) {
-	r := &runner{st: st, accept: cmd.Accept}
+	r := &runner{st: st, accept: cmd.Accept, keep: cmd.KeepKey}
 	if r.st.Now.IsZero() {
 		r.st.Now = time.Now()
 	}

@@ -174,7 +174,11 @@ func (r *runner) change(ctx context.Context, c *Collection, up *Update, t *targe
 	if !ok || !Equal(was, id) {
 		return JSON{}, invalid("the field _id of a document cannot be changed")
 	}
-	if key, ok := c.Option("shard_key"); ok && r.accept != nil {
+	key, ok := c.Option("shard_key")
+	if ok = ok && r.accept != nil; r.keep != "" {
+		key, ok = r.keep, true
+	}
+	if ok {
 		path, err := ParsePath(key)
 		if err != nil {
 			return JSON{}, err

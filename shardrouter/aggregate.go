@@ -1,8 +1,6 @@
 package shardrouter
 
 import (
-	"context"
-
 	"ostraka/docstore"
 	"ostraka/sqltypes"
 )
@@ -17,7 +15,7 @@ func (q *query) aggregate() (docstore.Result, error) {
 	}
 	reads := false
 	eachCollection(q.cmd.Pipeline, func(string, string) { reads = true })
-	if !reads && !q.writes && len(parts(q.r.Cluster.Shards(), set)) == 1 {
+	if !reads && !q.writes && len(parts(q.top.Shards(), set)) == 1 {
 		res, err := q.single(set, q.cmd)
 		if err == nil && res.Docs == nil {
 			res.Docs = docstore.Slice(nil)
@@ -41,7 +39,7 @@ func (q *query) aggregate() (docstore.Result, error) {
 	if split.Order != nil {
 		in = merged(streams(out), split.Order.SortKey)
 	}
-	return q.finish(split.Merge, in)
+	return q.base.merge(q, split.Merge, in)
 }
 
 // leadingMatch is the filter of the documents that a pipeline reads.
@@ -65,37 +63,6 @@ func leadingMatch(cmd *docstore.Command) docstore.JSON {
 		return conds[0]
 	}
 	return sqltypes.JSONObjectOf([]sqltypes.JSONPair{{Key: "$and", Value: sqltypes.JSONArrayOf(conds)}})
-}
-
-// finish runs the merging part of a pipeline on shard 0.
-func (q *query) finish(merge docstore.JSON, in docstore.Cursor) (docstore.Result, error) {
-	st := &docstore.State{Now: q.now, Owner: q.sess.RoleOID(), May: q.sess.MayUse, Fetch: q.r.fetch(q.sess)}
-	release := func() {}
-	var err error
-	if q.writes {
-		if st.Txn, err = q.sess.WriteTxn("doc.aggregate()"); err == nil {
-			st.View = st.Txn
-		}
-	} else {
-		st.View, release, err = q.sess.ReadView()
-	}
-	if err != nil {
-		in.Close()
-		return docstore.Result{}, err
-	}
-	res, err := docstore.RunMerge(q.ctx, st, merge, in)
-	release()
-	if err != nil {
-		in.Close()
-	}
-	return res, err
-}
-
-// fetch is how stages of a pipeline read other collections.
-func (r *Sharded) fetch(sess SessionContext) func(ctx context.Context, cmd *docstore.Command) (docstore.Result, error) {
-	return func(ctx context.Context, cmd *docstore.Command) (docstore.Result, error) {
-		return r.Run(ctx, sess, cmd)
-	}
 }
 
 // search merges hits by score; every shard sends its best. The statistics of text

@@ -15,25 +15,25 @@ import (
 // change has to reach every shard, in one transaction; then the mover brings it
 // there. When a shard cannot be reached the error says so, and the change is
 // completed when it is back.
-func (q *query) ddl() (docstore.Result, error) {
+func (b *nodeBase) ddl(q *query) (docstore.Result, error) {
 	if q.inTxn {
 		return docstore.Result{}, pgerror.New(pgerror.ActiveSqlTransaction, "doc.%s() of a sharded collection cannot run inside a transaction block", q.cmd.Op)
 	}
-	id, res, err := q.announce(q.cmd)
+	id, res, err := b.announce(q, q.cmd)
 	if err != nil || id == 0 {
 		return res, err
 	}
-	return res, q.await(id)
+	return res, b.await(q, id)
 }
 
 // announce makes the change on shard 0 and records the broadcast; id is 0 when
 // there is nobody else.
-func (q *query) announce(cmd *docstore.Command) (id int32, res docstore.Result, err error) {
-	own, err := q.sess.WriteTxn("doc." + cmd.Op.String() + "()")
+func (b *nodeBase) announce(q *query, cmd *docstore.Command) (id int32, res docstore.Result, err error) {
+	own, err := b.sess.WriteTxn("doc." + cmd.Op.String() + "()")
 	if err != nil {
 		return 0, res, err
 	}
-	tx, err := q.eng.Begin(q.ctx, engine.TxnOptions{Database: own.Options().Database, LockTimeout: own.Options().LockTimeout, PID: own.Options().PID})
+	tx, err := b.eng.Begin(q.ctx, engine.TxnOptions{Database: own.Options().Database, LockTimeout: own.Options().LockTimeout, PID: own.Options().PID})
 	if err != nil {
 		return 0, res, err
 	}
@@ -44,14 +44,14 @@ func (q *query) announce(cmd *docstore.Command) (id int32, res docstore.Result, 
 	if err := tx.StartStatement(q.ctx); err != nil {
 		return 0, res, err
 	}
-	st := &docstore.State{View: tx, Txn: tx, Now: q.now, Owner: q.sess.RoleOID(), May: q.sess.MayUse}
+	st := &docstore.State{View: tx, Txn: tx, Now: q.now, Owner: b.sess.RoleOID(), May: b.sess.MayUse}
 	if res, err = docstore.Run(q.ctx, st, cmd); err != nil {
 		return 0, res, err
 	}
 	list := tx.Catalog().Shards().Clone()
 	if len(list.Shards) > 0 {
 		other := *cmd
-		other.Collection = ShardName(q.coll.Rel)
+		other.Collection = ShardName(b.coll.Rel)
 		req := &Request{Kind: KindDDL, Count: len(list.Map), Key: q.key.Path, Cmd: &other, Now: q.now}
 		id = list.Next
 		list.Next++
@@ -64,12 +64,12 @@ func (q *query) announce(cmd *docstore.Command) (id int32, res docstore.Result, 
 }
 
 // await waits until a broadcast has reached every shard.
-func (q *query) await(id int32) error {
-	mover := q.r.Mover
+func (b *nodeBase) await(q *query, id int32) error {
+	mover := b.r.Mover
 	if mover == nil {
 		return nil
 	}
-	q.r.Kick()
+	b.r.Kick()
 	limit := q.timeout
 	if limit <= 0 {
 		limit = requestTimeout
@@ -79,10 +79,10 @@ func (q *query) await(id int32) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		list := q.r.Cluster.Shards()
+		list := q.top.Shards()
 		if !slices.ContainsFunc(list.Broadcasts, func(b catalog.Broadcast) bool { return b.ID == id }) {
 			if err := mover.refusal(id); err != nil {
-				return q.takeBack(err)
+				return b.takeBack(q, err)
 			}
 			return nil
 		}
@@ -102,15 +102,15 @@ func (q *query) await(id int32) error {
 }
 
 // takeBack undoes an index that one of the shards refused.
-func (q *query) takeBack(cause error) error {
+func (b *nodeBase) takeBack(q *query, cause error) error {
 	if q.cmd.Op != docstore.OpCreateIndex || q.cmd.Index == nil {
 		return cause
 	}
 	drop := &docstore.Command{Op: docstore.OpDropIndex, Collection: q.cmd.Collection, Name: q.cmd.Index.Name, Take: -1}
-	if _, _, err := q.announce(drop); err != nil {
+	if _, _, err := b.announce(q, drop); err != nil {
 		return pgerror.Wrap(cause, pgerror.CodeOf(cause), "%s", cause.Error()).WithDetail("The index could not be dropped on the other shards: %s", err.Error())
 	}
-	q.r.Kick()
+	b.r.Kick()
 	return cause
 }
 

@@ -162,7 +162,7 @@ func (e *encoder) command(c *docstore.Command) {
 }
 
 // DecodeRequest is the inverse of Encode. Documents share the string's memory;
-// what comes from outside the cluster is to be checked with sqltypes.CheckJSON.
+// what comes from outside the cluster is checked with checkForeign.
 func DecodeRequest(s string) (*Request, error) {
 	if len(s) < 2 || s[0] != requestFormat {
 		return nil, errMalformed
@@ -179,7 +179,7 @@ func DecodeRequest(s string) (*Request, error) {
 	if d.flag() {
 		r.Cmd = d.command()
 	}
-	if d.err == nil && (d.b != "" || r.Kind == 0 || r.Kind > KindOwned || r.Count < 0 || r.Count > 1<<16) {
+	if d.err == nil && (d.b != "" || r.Kind == 0 || r.Kind > KindPlain || r.Count < 0 || r.Count > 1<<16) {
 		d.fail()
 	}
 	if d.err != nil {

@@ -27,12 +27,12 @@ func (q *query) part() *participant {
 // on executes a command on one shard. Docs of the answer live until they are
 // closed. The error is the shard's own, not yet dressed by failed.
 func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore.Result, error) {
-	req := q.request(p, cmd)
-	if p.shard == 0 {
+	req := q.base.request(q, p, cmd)
+	if q.base.own(q, p.shard) {
 		if q.part() != nil && q.inTxn {
 			return docstore.Result{}, errSecondShard(q.cmd)
 		}
-		return q.home(ctx, req)
+		return q.base.run(ctx, q, req)
 	}
 	if have := q.part(); have != nil {
 		if have.shard != p.shard {
@@ -47,7 +47,7 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 			return res, err
 		}
 	}
-	b, err := q.r.Cluster.Backend(p.shard, !q.writes)
+	b, err := q.top.Backend(p.shard, !q.writes)
 	if err != nil {
 		return docstore.Result{}, err
 	}
@@ -61,7 +61,7 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 	if q.sess.HasWritten() {
 		return docstore.Result{}, errSecondShard(q.cmd)
 	}
-	if b, err = q.r.Cluster.Backend(p.shard, false); err != nil {
+	if b, err = q.top.Backend(p.shard, false); err != nil {
 		return docstore.Result{}, err
 	}
 	o := TxnOptions{Isolation: q.sess.Isolation(), ReadOnly: q.sess.ReadOnly()}
@@ -79,23 +79,6 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 	return res, nil
 }
 
-// home executes a request on shard 0, in the session's own transaction.
-func (q *query) home(ctx context.Context, req *Request) (docstore.Result, error) {
-	st := &docstore.State{Now: q.sess.Now(), Owner: q.sess.RoleOID()}
-	release := func() {}
-	var err error
-	if q.writes {
-		if st.Txn, err = q.sess.WriteTxn("doc." + q.cmd.Op.String() + "()"); err != nil {
-			return docstore.Result{}, err
-		}
-		st.View = st.Txn
-	} else if st.View, release, err = q.sess.ReadView(); err != nil {
-		return docstore.Result{}, err
-	}
-	defer release()
-	return Serve(ctx, q.eng, st, true, req)
-}
-
 // settle waits for a newer map after a shard refused the one that was used;
 // false when it has taken too long.
 func (q *query) settle(begun time.Time, version uint64) bool {
@@ -106,7 +89,7 @@ func (q *query) settle(begun time.Time, version uint64) bool {
 	if time.Since(begun) > limit || q.ctx.Err() != nil {
 		return false
 	}
-	q.r.Cluster.Refresh(q.ctx, version)
+	q.top.Refresh(q.ctx, version)
 	return q.ctx.Err() == nil
 }
 
@@ -119,7 +102,7 @@ func errUnsettled() error {
 // they have moved.
 func (q *query) single(set catalog.ChunkSet, cmd *docstore.Command) (docstore.Result, error) {
 	for begun := time.Now(); ; {
-		list := q.r.Cluster.Shards()
+		list := q.top.Shards()
 		ps := parts(list, set)
 		if len(ps) != 1 {
 			return docstore.Result{}, errSecondShard(q.cmd)
@@ -177,8 +160,8 @@ type outcome struct {
 	err error
 }
 
-// parallel executes a command on several shards at once; shard 0 in the caller's
-// goroutine, whose session it is. Cursors in the outcomes are to be closed.
+// parallel executes a command on several shards at once; the session's own (or the
+// only) one in the caller's goroutine. Cursors in the outcomes are to be closed.
 func (q *query) parallel(ps []part, cmd func(part) *docstore.Command) []outcome {
 	out := make([]outcome, len(ps))
 	q.alone = len(ps) == 1
@@ -197,7 +180,7 @@ func (q *query) parallel(ps []part, cmd func(part) *docstore.Command) []outcome 
 	}
 	home := -1
 	for i := range ps {
-		if ps[i].shard == 0 {
+		if q.alone || q.base.own(q, ps[i].shard) {
 			home = i
 			continue
 		}
@@ -226,7 +209,7 @@ func closeAll(list []outcome) {
 // have begun to answer when it returns, or the error names who did not.
 func (q *query) read(set catalog.ChunkSet, cmd *docstore.Command) ([]outcome, error) {
 	for begun := time.Now(); ; {
-		list := q.r.Cluster.Shards()
+		list := q.top.Shards()
 		ps := parts(list, set)
 		if len(ps) > 1 && q.inTransaction() {
 			return nil, errSecondShard(q.cmd)
@@ -267,7 +250,7 @@ func (q *query) write(set catalog.ChunkSet, cmd func(part) *docstore.Command, to
 	rest := set
 	changed := []string{}
 	for begun := time.Now(); !rest.Empty(); {
-		list := q.r.Cluster.Shards()
+		list := q.top.Shards()
 		ps := parts(list, rest)
 		if len(ps) > 1 && q.inTransaction() {
 			return errSecondShard(q.cmd)
@@ -281,7 +264,7 @@ func (q *query) write(set catalog.ChunkSet, cmd func(part) *docstore.Command, to
 			if o.res.Docs != nil {
 				o.res.Docs.Close()
 			}
-			if n := o.res.Inserted + o.res.Modified + o.res.Deleted + o.res.Upserted; n > 0 && o.shard != 0 {
+			if n := o.res.Inserted + o.res.Modified + o.res.Deleted + o.res.Upserted; n > 0 && !q.base.own(q, o.shard) {
 				changed = append(changed, fmt.Sprintf("%d on %s", n, Describe(list, o.shard)))
 			}
 			if err := took(o.part, o.res); err != nil {
@@ -304,11 +287,7 @@ func (q *query) partly(err error, changed []string) error {
 	if len(changed) == 0 {
 		return err
 	}
-	c := pgerror.Error{Code: pgerror.CodeOf(err), Message: err.Error()}
-	var pe *pgerror.Error
-	if errors.As(err, &pe) {
-		c = *pe
-	}
+	c := *asError(err)
 	detail := fmt.Sprintf("doc.%s() is atomic on each shard only. Changed already: %s.", q.cmd.Op, strings.Join(changed, ", "))
 	if c.Detail != "" {
 		detail = c.Detail + " " + detail
@@ -316,3 +295,13 @@ func (q *query) partly(err error, changed []string) error {
 	c.Detail = detail
 	return &c
 }
+
+func asError(err error) *pgerror.Error {
+	var pe *pgerror.Error
+	if errors.As(err, &pe) {
+		return pe
+	}
+	return &pgerror.Error{Code: pgerror.CodeOf(err), Message: err.Error()}
+}
+
+func joinNames(before string, names []string) string { return before + strings.Join(names, ", ") }

@@ -42,16 +42,19 @@ func serveCall(c *sqltypes.Call, request string, mayWrite bool) (sqltypes.RowSou
 		return nil, pgerror.NotSupported("function %s outside of a node's session", c.Proc.Name)
 	}
 	may, home := s.ServesShard()
-	if !may {
-		return nil, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", c.Proc.Name)
-	}
 	req, err := DecodeRequest(request)
 	if err != nil {
 		return nil, pgerror.Wrap(err, pgerror.ProtocolViolation, "malformed request to a shard")
 	}
+	if !may && req.Kind != KindPlain {
+		return nil, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", c.Proc.Name)
+	}
 	writes, err := req.Writes()
 	if err != nil {
 		return nil, err
+	}
+	if req.Kind == KindPlain {
+		return servePlain(c, s, req, writes == mayWrite)
 	}
 	st := &docstore.State{Now: req.Now, Owner: catalog.BootstrapRole}
 	release := func() {}
@@ -72,6 +75,48 @@ func serveCall(c *sqltypes.Call, request string, mayWrite bool) (sqltypes.RowSou
 		return nil, err
 	}
 	return &answer{res: res}, nil
+}
+
+// servePlain executes a command that a router before plain servers sends.
+func servePlain(c *sqltypes.Call, s shardSession, req *Request, rightFunction bool) (sqltypes.RowSource, error) {
+	if !rightFunction {
+		return nil, pgerror.New(pgerror.ProtocolViolation, "a request was sent to the wrong one of shard_read and shard_write")
+	}
+	n, ok := s.DocNode().(interface{ DocRouter() Router })
+	if !ok {
+		return nil, pgerror.NotSupported("function %s outside of a node's session", c.Proc.Name)
+	}
+	if err := checkForeign(req.Cmd); err != nil {
+		return nil, pgerror.Wrap(err, pgerror.ProtocolViolation, "malformed request to a shard")
+	}
+	req.Cmd.KeepKey = req.Key
+	res, err := n.DocRouter().Run(c.Env.Ctx, s, req.Cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{res: res}, nil
+}
+
+// checkForeign checks what was made outside of the cluster.
+func checkForeign(cmd *docstore.Command) error {
+	all := append([]docstore.JSON{cmd.Filter, cmd.Update, cmd.Pipeline, cmd.Sort, cmd.Projection, cmd.Options, cmd.Vector}, cmd.Docs...)
+	if cmd.Index != nil {
+		all = append(all, cmd.Index.Partial)
+	}
+	for _, j := range all {
+		if j.IsZero() {
+			continue
+		}
+		if err := sqltypes.CheckJSON(j.Datum().S); err != nil {
+			return err
+		}
+	}
+	for _, text := range []string{cmd.Collection, cmd.Field, cmd.Name, cmd.Search, cmd.Metric} {
+		if err := sqltypes.ValidText(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answer is a result as rows.

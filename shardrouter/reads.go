@@ -26,7 +26,7 @@ func (q *query) find() (docstore.Result, error) {
 	if err != nil {
 		return docstore.Result{}, err
 	}
-	if len(parts(q.r.Cluster.Shards(), set)) == 1 {
+	if len(parts(q.top.Shards(), set)) == 1 {
 		res, err := q.single(set, q.cmd)
 		if err == nil && res.Docs == nil {
 			res.Docs = docstore.Slice(nil)
@@ -75,7 +75,7 @@ func (q *query) findOne() (docstore.Result, error) {
 	if err != nil {
 		return docstore.Result{}, err
 	}
-	if len(parts(q.r.Cluster.Shards(), set)) == 1 {
+	if len(parts(q.top.Shards(), set)) == 1 {
 		return q.single(set, q.cmd)
 	}
 	one := *q.cmd
@@ -154,7 +154,7 @@ func (q *query) explain() (docstore.Result, error) {
 	if err != nil {
 		return docstore.Result{}, err
 	}
-	list := q.r.Cluster.Shards()
+	list := q.top.Shards()
 	ps := parts(list, set)
 	owners := len(list.Owners())
 	names := ""

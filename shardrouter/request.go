@@ -59,12 +59,19 @@ const (
 	KindClean
 	// KindOwned describes what the shard owns.
 	KindOwned
+	// KindPlain executes a command as the doc function would that a client calls: with
+	// the rights of the session's user, wherever the server keeps its documents. Key is
+	// the path of a field that updates must not change, if any.
+	KindPlain
 )
 
 // Writes reports a request that needs a transaction on the shard's leader.
 func (r *Request) Writes() (bool, error) {
 	switch r.Kind {
-	case KindCommand:
+	case KindCommand, KindPlain:
+		if r.Cmd == nil {
+			return false, errMalformed
+		}
 		return Writes(r.Cmd)
 	case KindCopy, KindChanged, KindOwned:
 		return false, nil

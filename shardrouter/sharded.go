@@ -3,6 +3,8 @@ package shardrouter
 import (
 	"context"
 	"errors"
+	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,13 +30,12 @@ var _ Router = (*Sharded)(nil)
 
 // query is one command on a sharded collection.
 type query struct {
-	r      *Sharded
+	top    Topology
+	base   base
 	ctx    context.Context
-	sess   txnSession
-	eng    engine.Engine // shard 0's
+	sess   TxnSession
 	cmd    *docstore.Command
-	coll   *docstore.Collection
-	key    *chunk.Key
+	key    *chunk.Key // nil: the collection is not sharded, the command reads one that is
 	writes bool
 	// timeout bounds the wait for a shard; 0: none.
 	timeout time.Duration
@@ -74,27 +75,31 @@ func (r *Sharded) Run(ctx context.Context, sess SessionContext, cmd *docstore.Co
 	if coll != nil {
 		path, sharded = coll.Option("shard_key")
 	}
+	if sharded && cmd.KeepKey != "" && cmd.KeepKey != path {
+		return docstore.Result{}, pgerror.NotSupported("the shard key %q of collection %q, which is sharded by %q here", cmd.KeepKey, cmd.Collection, path)
+	}
 	if !sharded {
 		if cmd.Op == docstore.OpCreateCollection {
 			if err := checkShardKey(cmd); err != nil {
 				return docstore.Result{}, err
 			}
 		}
-		if err := refuseSharded(cat, cmd); err != nil {
+		if err := refuseSharded(shardedIn(cat), cmd); err != nil {
 			return docstore.Result{}, err
 		}
 		if p := s.Participant(); p != nil && writes {
 			return docstore.Result{}, errSecondShard(cmd)
 		}
-		if cmd.Op == docstore.OpAggregate && readsSharded(cat, cmd) {
+		if cmd.Op == docstore.OpAggregate && readsSharded(shardedIn(cat), cmd) {
 			return Local{Fetch: r.fetch(sess)}.Run(ctx, sess, cmd)
 		}
 		return Local{}.Run(ctx, sess, cmd)
 	}
-	q := &query{r: r, ctx: ctx, sess: s, cmd: cmd, coll: coll, writes: writes, timeout: timeoutOf(s),
+	b := &nodeBase{r: r, sess: s, coll: coll}
+	q := &query{top: r.Cluster, base: b, ctx: ctx, sess: s, cmd: cmd, writes: writes, timeout: timeoutOf(s),
 		inTxn: s.InBlock() || writes && !s.TopLevel(), participant: s.Participant(), now: s.Now()}
 	if e, ok := sess.(interface{ Engine() engine.Engine }); ok {
-		q.eng = e.Engine()
+		b.eng = e.Engine()
 	}
 	if q.key, err = chunk.ParseKey(path); err != nil {
 		return docstore.Result{}, err
@@ -147,21 +152,30 @@ func checkShardKey(cmd *docstore.Command) error {
 	return err
 }
 
+// shardedIn tells the sharded collections of a catalogue.
+func shardedIn(cat *catalog.Catalog) func(name string) (bool, error) {
+	return func(name string) (bool, error) {
+		c, err := docstore.Lookup(cat, name)
+		if c == nil || err != nil {
+			return false, err
+		}
+		_, sharded := c.Option("shard_key")
+		return sharded, nil
+	}
+}
+
 // refuseSharded refuses a pipeline that writes into a sharded collection.
-func refuseSharded(cat *catalog.Catalog, cmd *docstore.Command) error {
+func refuseSharded(sharded func(string) (bool, error), cmd *docstore.Command) error {
 	if cmd.Op != docstore.OpAggregate || cmd.Pipeline.IsZero() {
 		return nil
 	}
 	var err error
 	eachCollection(cmd.Pipeline, func(stage, name string) {
-		c, e := docstore.Lookup(cat, name)
-		if err == nil && e != nil {
-			err = e
-		}
-		if c == nil || err != nil || stage != "$out" && stage != "$merge" {
+		if err != nil {
 			return
 		}
-		if _, sharded := c.Option("shard_key"); sharded {
+		var found bool
+		if found, err = sharded(name); found && (stage == "$out" || stage == "$merge") {
 			err = pgerror.NotSupported("%s with the sharded collection %q", stage, name)
 		}
 	})
@@ -169,12 +183,11 @@ func refuseSharded(cat *catalog.Catalog, cmd *docstore.Command) error {
 }
 
 // readsSharded reports a pipeline with a stage that reads a sharded collection.
-func readsSharded(cat *catalog.Catalog, cmd *docstore.Command) bool {
+func readsSharded(sharded func(string) (bool, error), cmd *docstore.Command) bool {
 	found := false
 	eachCollection(cmd.Pipeline, func(_, name string) {
-		if c, err := docstore.Lookup(cat, name); err == nil && c != nil {
-			_, sharded := c.Option("shard_key")
-			found = found || sharded
+		if ok, err := sharded(name); err == nil && ok {
+			found = true
 		}
 	})
 	return found
@@ -260,7 +273,7 @@ func errSecondShard(cmd *docstore.Command) error {
 // run dispatches by operation. What is not listed is refused by name: what one
 // shard answers would be wrong.
 func (q *query) run() (docstore.Result, error) {
-	if err := refuseSharded(q.catalog(), q.cmd); err != nil {
+	if err := refuseSharded(q.base.sharded, q.cmd); err != nil {
 		return docstore.Result{}, err
 	}
 	switch q.cmd.Op {
@@ -289,28 +302,23 @@ func (q *query) run() (docstore.Result, error) {
 	case docstore.OpExplain:
 		return q.explain()
 	case docstore.OpCreateIndex, docstore.OpDropIndex, docstore.OpDropCollection:
-		return q.ddl()
+		return q.base.ddl(q)
 	case docstore.OpCreateCollection, docstore.OpListIndexes:
-		return Local{}.Run(q.ctx, q.sess, q.cmd)
+		return q.base.local(q)
 	}
 	return docstore.Result{}, pgerror.NotSupported("doc.%s() on a sharded collection", q.cmd.Op)
-}
-
-func (q *query) catalog() *catalog.Catalog {
-	cat, err := catalogOf(q.sess, q.cmd, q.writes)
-	if err != nil {
-		return q.eng.Catalog(catalog.PostgresDB)
-	}
-	return cat
 }
 
 // chunks are those that a filter's documents can be in; keyed says that the
 // filter fixes the shard key.
 func (q *query) chunks(filter docstore.JSON) (set catalog.ChunkSet, keyed bool, err error) {
-	n := len(q.r.Cluster.Shards().Map)
+	n := len(q.top.Shards().Map)
 	f, err := docstore.CompileFilter(filter)
 	if err != nil {
 		return nil, false, err
+	}
+	if q.key == nil {
+		return q.base.unsharded(n), false, nil
 	}
 	vals, ok := f.KeyValues(q.key.Path)
 	if !ok {
@@ -339,22 +347,20 @@ type part struct {
 // parts splits chunks by owner, ascending by shard.
 func parts(list *catalog.Shards, set catalog.ChunkSet) []part {
 	var out []part
-	for _, id := range list.Owners() {
-		if own := list.Owned(id).Intersect(set); !own.Empty() {
-			out = append(out, part{id, own})
+	for at, b := range set {
+		for ; b != 0; b &= b - 1 {
+			c := at*8 + bits.TrailingZeros8(b)
+			if c >= len(list.Map) {
+				break
+			}
+			i, found := slices.BinarySearchFunc(out, list.Map[c], func(p part, id int32) int { return int(p.shard) - int(id) })
+			if !found {
+				out = slices.Insert(out, i, part{list.Map[c], catalog.NewChunkSet(len(list.Map))})
+			}
+			out[i].set.Add(c)
 		}
 	}
 	return out
-}
-
-// request makes what a shard is asked.
-func (q *query) request(p part, cmd *docstore.Command) *Request {
-	list := q.r.Cluster.Shards()
-	c := *cmd
-	if p.shard != 0 {
-		c.Collection = ShardName(q.coll.Rel)
-	}
-	return &Request{Kind: KindCommand, Version: list.Version, Chunks: p.set, Count: len(list.Map), Key: q.key.Path, Cmd: &c, Now: q.now}
 }
 
 // errTimeout is the cause of a context that a shard let run out.
@@ -399,7 +405,7 @@ func (q *query) failed(w *watch, id int32, err error) error {
 	if err == nil || q.ctx.Err() != nil {
 		return err
 	}
-	name := Describe(q.r.Cluster.Shards(), id)
+	name := Describe(q.top.Shards(), id)
 	if w != nil && context.Cause(w.ctx) == errTimeout {
 		if q.writes {
 			return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "%s did not answer doc.%s() within %v: the outcome is unknown", name, q.cmd.Op, q.timeout).

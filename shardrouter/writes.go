@@ -11,7 +11,7 @@ import (
 // insert sends every document to the owner of its chunk; ids come back in the
 // order of the documents.
 func (q *query) insert() (docstore.Result, error) {
-	n := len(q.r.Cluster.Shards().Map)
+	n := len(q.top.Shards().Map)
 	docs := make([]docstore.JSON, len(q.cmd.Docs))
 	ids := make([]docstore.JSON, len(docs))
 	chunkOf := make([]int, len(docs))
@@ -75,7 +75,7 @@ func (q *query) one() (docstore.Result, error) {
 		if err != nil {
 			return docstore.Result{}, err
 		}
-		n := len(q.r.Cluster.Shards().Map)
+		n := len(q.top.Shards().Map)
 		c, err := chunk.OfValue(key, n)
 		if err != nil {
 			return docstore.Result{}, err
@@ -83,7 +83,7 @@ func (q *query) one() (docstore.Result, error) {
 		target = catalog.NewChunkSet(n)
 		target.Add(c)
 	}
-	if len(parts(q.r.Cluster.Shards(), set)) == 1 {
+	if len(parts(q.top.Shards(), set)) == 1 {
 		if target == nil || set.Contains(target) {
 			return q.single(set, q.cmd)
 		}
@@ -103,14 +103,14 @@ func (q *query) one() (docstore.Result, error) {
 // probe asks one shard after the other. A shard that fails is passed over while
 // others may still have a match; without one its error is the answer.
 func (q *query) probe(set catalog.ChunkSet, cmd *docstore.Command) (docstore.Result, error) {
-	if q.inTxn && len(parts(q.r.Cluster.Shards(), set)) > 1 {
+	if q.inTxn && len(parts(q.top.Shards(), set)) > 1 {
 		return docstore.Result{}, errSecondShard(q.cmd)
 	}
 	if !cmd.Sort.IsZero() {
 		return q.sortedOne(set, cmd)
 	}
 	var failed error
-	for _, p := range parts(q.r.Cluster.Shards(), set) {
+	for _, p := range parts(q.top.Shards(), set) {
 		// If the chunks move meanwhile, they are asked where they are.
 		var res docstore.Result
 		var err error
@@ -136,7 +136,7 @@ func (q *query) probe(set catalog.ChunkSet, cmd *docstore.Command) (docstore.Res
 // split are the parts of a set by the newest map.
 func (q *query) split(set catalog.ChunkSet) []catalog.ChunkSet {
 	var out []catalog.ChunkSet
-	for _, p := range parts(q.r.Cluster.Shards(), set) {
+	for _, p := range parts(q.top.Shards(), set) {
 		out = append(out, p.set)
 	}
 	return out
@@ -162,7 +162,7 @@ func (q *query) sortedOne(set catalog.ChunkSet, cmd *docstore.Command) (docstore
 		if err != nil || !ok {
 			return docstore.Result{}, err
 		}
-		n := len(q.r.Cluster.Shards().Map)
+		n := len(q.top.Shards().Map)
 		c, err := q.key.Chunk(doc, n)
 		if err != nil {
 			return docstore.Result{}, err
