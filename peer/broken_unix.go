@@ -15,7 +15,12 @@ func (c *Conn) Broken() bool {
 		head, _ := c.r.Peek(1)
 		return head[0] == 'E'
 	}
-	under := c.conn
+	return Hungup(c.conn)
+}
+
+// Hungup reports, without waiting, that the other end of an idle session has closed
+// the connection or said that it will. Nothing that has arrived is taken from it.
+func Hungup(under net.Conn) bool {
 	t, secured := under.(*tls.Conn)
 	if secured {
 		under = t.NetConn()

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,12 +30,26 @@ type script struct {
 	control         bool     // has a statement of transaction control
 	executes        []string // SQL EXECUTE of these names
 	states          []state  // changes of the session's state
+	txn             []txnStep
+	docs            *documents // calls of doc functions, of a script of one statement
+	parts           []*script  // the statements of a script of several
+	text            string     // of a part
+}
+
+// txnStep is a statement of transaction control.
+type txnStep struct {
+	kind      pg.TransactionStmtKind
+	name      string // of a savepoint
+	isolation string // asked for by BEGIN or SET TRANSACTION, "" not
+	readOnly  *bool
+	set       bool // SET TRANSACTION
 }
 
 // state is a statement that changes session state, which both sessions must have.
 type state struct {
 	text       string
 	set        string  // SET or RESET of this parameter, "*" all
+	value      string  // what it is SET to; "" for RESET and DEFAULT
 	prepare    string  // PREPARE of this name
 	inner      *script // of what is prepared
 	deallocate string  // name, "*" all
@@ -81,7 +96,16 @@ func analyseText(sql string) *script {
 	}
 	sc := &script{read: true}
 	for _, st := range list {
-		sc.add(st.AST, strings.Clone(st.Text))
+		text := strings.Clone(st.Text)
+		sc.add(st.AST, text)
+		if len(list) > 1 {
+			part := &script{read: true, text: text}
+			part.add(st.AST, text)
+			part.docs = documentsOf(st.AST, text)
+			sc.parts = append(sc.parts, part)
+		} else {
+			sc.docs = documentsOf(st.AST, text)
+		}
 	}
 	if sc.control && len(sc.states) > 0 {
 		sc.pin, sc.read = true, false // which of them lasts is not known from outside
@@ -100,13 +124,18 @@ func (sc *script) add(n *pg.Node, text string) {
 		if strings.EqualFold(s.Name, "ostraka.min_position") {
 			sc.pin, sc.read = true, false // the router sets it on replicas itself
 		}
+		if s.Name == "TRANSACTION" && s.Kind == pg.VariableSetKind_VAR_SET_MULTI {
+			step := txnStep{set: true}
+			step.options(s.Args)
+			sc.txn = append(sc.txn, step)
+		}
 		switch {
 		case s.IsLocal, s.Kind == pg.VariableSetKind_VAR_SET_MULTI && s.Name != "SESSION CHARACTERISTICS":
 			sc.control = true // ends with the block
 		case s.Kind == pg.VariableSetKind_VAR_RESET_ALL:
 			sc.states = append(sc.states, state{text: text, set: "*"})
 		default:
-			sc.states = append(sc.states, state{text: text, set: strings.ToLower(s.Name)})
+			sc.states = append(sc.states, state{text: text, set: strings.ToLower(s.Name), value: settingText(s)})
 		}
 		return
 	case *pg.Node_VariableShowStmt:
@@ -166,15 +195,12 @@ func (sc *script) add(n *pg.Node, text string) {
 
 func (sc *script) transaction(s *pg.TransactionStmt) {
 	sc.control = true
+	step := txnStep{kind: s.Kind, name: s.SavepointName}
+	step.options(s.Options)
+	sc.txn = append(sc.txn, step)
 	switch s.Kind {
 	case pg.TransactionStmtKind_TRANS_STMT_BEGIN, pg.TransactionStmtKind_TRANS_STMT_START:
-		readOnly := false
-		for _, o := range s.Options {
-			if d := o.GetDefElem(); d.GetDefname() == "transaction_read_only" {
-				c := d.Arg.GetAConst()
-				readOnly = c.GetIval().GetIval() != 0 || c.GetBoolval().GetBoolval()
-			}
-		}
+		readOnly := step.readOnly != nil && *step.readOnly
 		sc.begin, sc.readOnly = true, readOnly
 		sc.read = sc.read && readOnly
 	case pg.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
@@ -184,6 +210,40 @@ func (sc *script) transaction(s *pg.TransactionStmt) {
 	case pg.TransactionStmtKind_TRANS_STMT_PREPARE, pg.TransactionStmtKind_TRANS_STMT_COMMIT_PREPARED, pg.TransactionStmtKind_TRANS_STMT_ROLLBACK_PREPARED:
 		sc.commit, sc.read = true, false
 	}
+}
+
+// options reads the modes of a transaction.
+func (t *txnStep) options(list []*pg.Node) {
+	for _, o := range list {
+		d := o.GetDefElem()
+		c := d.GetArg().GetAConst()
+		switch d.GetDefname() {
+		case "transaction_read_only":
+			v := c.GetIval().GetIval() != 0 || c.GetBoolval().GetBoolval()
+			t.readOnly = &v
+		case "transaction_isolation":
+			t.isolation = c.GetSval().GetSval()
+		}
+	}
+}
+
+// settingText is the value of SET as text.
+func settingText(s *pg.VariableSetStmt) string {
+	if s.Kind != pg.VariableSetKind_VAR_SET_VALUE {
+		return ""
+	}
+	var out []string
+	for _, a := range s.Args {
+		switch v := a.GetAConst().GetVal().(type) {
+		case *pg.A_Const_Sval:
+			out = append(out, v.Sval.Sval)
+		case *pg.A_Const_Ival:
+			out = append(out, strconv.Itoa(int(v.Ival.Ival)))
+		default:
+			out = append(out, "?")
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // executed finds EXECUTE below another statement (EXPLAIN, CREATE TABLE AS).

@@ -32,19 +32,30 @@ type Config struct {
 	// ostraka.position to wait for.
 	ReplicaLag     time.Duration
 	MaxConnections int
+	// ConnectTimeout bounds the opening of a session on a server.
+	ConnectTimeout time.Duration
+	// IdleTimeout ends client sessions that say nothing for so long; 0: no limit.
+	IdleTimeout time.Duration
+	// StatsInterval is how often what was done is logged; 0: never.
+	StatsInterval time.Duration
 
-	// Documents over plain servers; refused by name until that part is there.
-	Shards    []string
+	// Shards are the DSNs of plain servers over which collections are spread; the
+	// first one has everything else. They take the place of Primary and Replicas.
+	Shards []string
+	// ShardKeys are "collection:path"; Chunks and Map, a file, say which server has what.
 	ShardKeys []string
 	Chunks    int
 	Map       string
+	// PoolSize bounds the sessions for documents per server and user.
+	PoolSize int
 
 	Logger *slog.Logger // nil: none
 }
 
 // DefaultConfig listens on loopback.
 func DefaultConfig() Config {
-	return Config{Listen: "127.0.0.1:6433", RequestTimeout: 30 * time.Second, ReplicaLag: 5 * time.Second, MaxConnections: 1000}
+	return Config{Listen: "127.0.0.1:6433", RequestTimeout: 30 * time.Second, ReplicaLag: 5 * time.Second, MaxConnections: 1000,
+		ConnectTimeout: 5 * time.Second, StatsInterval: time.Minute, Chunks: defaultChunks, PoolSize: 10}
 }
 
 // Option is one setting: Value points into a Config.
@@ -67,10 +78,14 @@ func (c *Config) Options() []Option {
 		{"request-timeout", "how long a server may stay silent within a request; 0: no limit", &c.RequestTimeout},
 		{"replica-lag", "how long reads stay on a primary without ostraka.position after a write", &c.ReplicaLag},
 		{"max-connections", "clients at once", &c.MaxConnections},
-		{"shards", "DSNs of plain servers that hold documents (not supported yet)", &c.Shards},
-		{"shard-keys", "collection:path of sharded collections (not supported yet)", &c.ShardKeys},
-		{"chunks", "number of chunks of the map (not supported yet)", &c.Chunks},
-		{"map", "file with the chunk map (not supported yet)", &c.Map},
+		{"connect-timeout", "how long the opening of a session on a server may take", &c.ConnectTimeout},
+		{"idle-timeout", "end clients that say nothing for so long; 0: no limit", &c.IdleTimeout},
+		{"stats-interval", "how often to log what was done; 0: never", &c.StatsInterval},
+		{"shards", "DSNs of plain servers that share collections; the first has everything else", &c.Shards},
+		{"shard-keys", "collection:path of the collections that are shared", &c.ShardKeys},
+		{"chunks", "number of chunks, dealt out to the shards in turn", &c.Chunks},
+		{"map", "JSON file with chunks, map, shards, shard-keys; wins over those options", &c.Map},
+		{"shard-pool-size", "sessions for documents per server and user", &c.PoolSize},
 	}
 }
 
@@ -78,14 +93,14 @@ func (c *Config) Options() []Option {
 func (c *Config) check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if len(c.Shards) > 0 || len(c.ShardKeys) > 0 || c.Chunks != 0 || c.Map != "" {
-		bad("shards, shard-keys, chunks, map: documents over plain servers are not supported yet; a cluster shards them itself (shard_create)")
-	}
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		bad("listen: %w", err)
 	}
-	if c.Primary == "" {
+	switch {
+	case c.sharded() && (c.Primary != "" || len(c.Replicas) > 0):
+		bad("shards: cannot be combined with primary and replicas")
+	case !c.sharded() && c.Primary == "":
 		bad("primary: no server is given")
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
@@ -100,6 +115,18 @@ func (c *Config) check() error {
 	if c.ReplicaLag < 0 {
 		bad("replica-lag: must not be negative")
 	}
+	if c.ConnectTimeout <= 0 {
+		bad("connect-timeout: must be positive")
+	}
+	if c.IdleTimeout < 0 {
+		bad("idle-timeout: must not be negative")
+	}
+	if c.StatsInterval < 0 {
+		bad("stats-interval: must not be negative")
+	}
+	if c.PoolSize <= 0 {
+		bad("shard-pool-size: must be positive")
+	}
 	if c.MaxConnections <= 0 {
 		bad("max-connections: must be positive")
 	}
@@ -107,6 +134,14 @@ func (c *Config) check() error {
 		bad("listen: %s is reachable from other machines: give auth-file, or insecure", c.Listen)
 	}
 	return errors.Join(errs...)
+}
+
+// dialTimeout bounds the opening of a session on a server.
+func (c *Config) dialTimeout() time.Duration {
+	if c.RequestTimeout > 0 {
+		return min(c.RequestTimeout, c.ConnectTimeout)
+	}
+	return c.ConnectTimeout
 }
 
 // servers parses the DSNs.

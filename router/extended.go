@@ -15,6 +15,8 @@ type pipeline struct {
 	on   *upstream // where a part that ended with Flush has gone
 	skip bool      // an error was told: everything up to Sync is dropped
 	ran  *script   // what was sent so far, together
+	// piecewise: what came before a Flush was executed message by message.
+	piecewise bool
 }
 
 // sent is one message.
@@ -73,11 +75,17 @@ func (s *session) buffer(kind byte, body []byte) error {
 // segment sends what is buffered and relays the answers.
 func (s *session) segment(synced bool) error {
 	p := &s.pipe
+	if synced {
+		s.r.stats.requests.Add(1)
+	}
 	if p.skip {
 		return s.skipped(synced)
 	}
 	if len(p.msgs) == 0 && !synced {
 		return nil
+	}
+	if s.sharded() {
+		return s.piecewise(synced)
 	}
 	sc, needs := s.judge()
 	u := p.on
@@ -187,7 +195,11 @@ func (s *session) skipped(synced bool) error {
 		return nil
 	}
 	u := p.on
+	piecewise := p.piecewise
 	p.reset()
+	if piecewise {
+		return s.synced(true)
+	}
 	if u != nil {
 		return s.exchange(u, &script{read: u.replica}, true)
 	}

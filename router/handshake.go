@@ -189,7 +189,7 @@ func (s *session) first() (*upstream, error) {
 	if u := s.openReplica(); u != nil {
 		return u, nil
 	}
-	u, err := s.r.primary.open(context.Background(), s.id, s.r.cfg.RequestTimeout)
+	u, err := s.r.primary.open(context.Background(), s.id, s.r.cfg.dialTimeout())
 	if err == nil {
 		s.adopt(u)
 	}

@@ -37,11 +37,14 @@ func (s *session) relay(u *upstream, expect []sent, synced bool) (res result) {
 				res.err = errors.New(text(body))
 				return res
 			}
-			res.failed, expect = true, nil
+			res.failed, expect, s.failed = true, nil, true
+			s.r.stats.errors.Add(1)
 		case 'C':
 			res.tag = tagOf(body)
 		}
-		s.out.Raw(kind, body)
+		if kind != 'Z' || !s.mute {
+			s.out.Raw(kind, body)
+		}
 		if s.out.Err() != nil {
 			res.err = &clientGone{s.out.Err()}
 			return res

@@ -25,6 +25,8 @@ type Router struct {
 	primary  *server
 	replicas []*server
 	turn     atomic.Uint64 // round robin over the replicas
+	sharding *sharding     // nil in read/write splitting
+	stats    stats
 	listener *gate.Listener
 	done     chan struct{} // closed when accepting has ended
 	clients  sync.WaitGroup
@@ -43,7 +45,12 @@ func Start(cfg Config) (*Router, error) {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if r.primary, r.replicas, err = cfg.servers(); err != nil {
+	if r.sharding, err = cfg.sharding(); err != nil {
+		return nil, err
+	}
+	if r.sharding != nil {
+		r.primary = r.sharding.servers[0]
+	} else if r.primary, r.replicas, err = cfg.servers(); err != nil {
 		return nil, err
 	}
 	if r.tls, err = cfg.tlsConfig(); err != nil {
@@ -60,6 +67,7 @@ func Start(cfg Config) (*Router, error) {
 	}
 	r.listener = gate.Wrap(l, gate.Config{TLS: r.tls, MaxConnections: cfg.MaxConnections, Logger: r.log})
 	go r.accept()
+	go r.logStats()
 	return r, nil
 }
 
@@ -110,6 +118,9 @@ func (r *Router) Close() error {
 	r.mu.Unlock()
 	r.listener.CloseConns()
 	r.clients.Wait()
+	if r.sharding != nil {
+		r.sharding.closePools()
+	}
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
@@ -142,7 +153,9 @@ func (r *Router) cancel(pid, secret int32) {
 	s := r.sessions[pid]
 	r.mu.Unlock()
 	if s != nil && s.secret == secret {
-		if u := s.active.Load(); u != nil {
+		if c := s.doc.cancel.Load(); c != nil {
+			(*c)(errCanceled)
+		} else if u := s.active.Load(); u != nil {
 			u.Cancel()
 		}
 	}

@@ -31,6 +31,7 @@ var cluster struct {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	closePlain()
 	if cluster.demo != nil {
 		_ = cluster.demo.Close()
 	}
@@ -316,6 +317,17 @@ type proxy struct {
 	net.Listener
 	hole   atomic.Bool
 	target string
+	mu     sync.Mutex
+	conns  []net.Conn // guarded by mu
+}
+
+// cut breaks every connection.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
 }
 
 func newProxy(t *testing.T, dsn string) (*proxy, string) {
@@ -344,6 +356,9 @@ func newProxy(t *testing.T, dsn string) (*proxy, string) {
 
 func (p *proxy) serve(c net.Conn) {
 	defer c.Close()
+	p.mu.Lock()
+	p.conns = append(p.conns, c)
+	p.mu.Unlock()
 	up, err := net.Dial("tcp", p.target)
 	if err != nil {
 		return
@@ -452,6 +467,21 @@ func TestConfig(t *testing.T) {
 	if err := os.WriteFile(open, []byte("a:b\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	files := 0
+	file := func(text string) string {
+		files++
+		path := filepath.Join(t.TempDir(), fmt.Sprint("map", files))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	sharded := func(change func(*Config)) func(*Config) {
+		return func(c *Config) {
+			c.Primary, c.Shards, c.ShardKeys = "", []string{"postgres://a/", "postgres://b/"}, []string{"accounts:region"}
+			change(c)
+		}
+	}
 	for want, change := range map[string]func(*Config){
 		"primary: no server":      func(c *Config) { c.Primary = "" },
 		"primary: cannot parse":   func(c *Config) { c.Primary = "postgres://h:port/" },
@@ -463,7 +493,23 @@ func TestConfig(t *testing.T) {
 		"request-timeout":         func(c *Config) { c.RequestTimeout = -1 },
 		"auth-file: stat":         func(c *Config) { c.AuthFile = "/none" },
 		"chmod 600":               func(c *Config) { c.AuthFile = open },
-		"shards, shard-keys":      func(c *Config) { c.Shards = []string{"postgres://h/"} },
+		"connect-timeout":         func(c *Config) { c.ConnectTimeout = 0 },
+		"cannot be combined":      func(c *Config) { c.Shards = []string{"postgres://h/"} },
+		"shards: no server":       sharded(func(c *Config) { c.Shards = nil }),
+		"shards: cannot parse":    sharded(func(c *Config) { c.Shards = []string{"postgres://h:port/"} }),
+		"given twice":             sharded(func(c *Config) { c.Shards = []string{"postgres://h/", "postgres://h/"} }),
+		"shard-keys: no":          sharded(func(c *Config) { c.ShardKeys = nil }),
+		"is not collection:path":  sharded(func(c *Config) { c.ShardKeys = []string{"accounts"} }),
+		"shard-keys: a":           sharded(func(c *Config) { c.ShardKeys = []string{"a:$x"} }),
+		`shard-keys: "a" is`:      sharded(func(c *Config) { c.ShardKeys = []string{"a:x", "a:y"} }),
+		"chunks: 0":               sharded(func(c *Config) { c.Chunks = 0 }),
+		"shard-pool-size":         sharded(func(c *Config) { c.PoolSize = 0 }),
+		"map: open":               sharded(func(c *Config) { c.Map = "/none" }),
+		"map: ":                   sharded(func(c *Config) { c.Map = file(`{"map": [0,`) }),
+		"unknown field":           sharded(func(c *Config) { c.Map = file(`{"chunk_map": []}`) }),
+		"3 entries for 4 chunks":  sharded(func(c *Config) { c.Map = file(`{"chunks": 4, "map": [0, 1, 0]}`) }),
+		"names the unknown shard": sharded(func(c *Config) { c.Map = file(`{"map": [0, 2]}`) }),
+		"chunks: -1":              sharded(func(c *Config) { c.Map = file(`{"chunks": -1}`) }),
 	} {
 		cfg := DefaultConfig()
 		cfg.Listen, cfg.Primary = "127.0.0.1:0", "postgres://127.0.0.1:1/"

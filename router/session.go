@@ -46,13 +46,19 @@ type session struct {
 	lastWrite time.Time // for primaries without positions
 
 	pipe pipeline
+
+	doc     docState
+	portals map[string]*docPortal
+	mute    bool // ReadyForQuery is told later, for several statements
+	failed  bool // an error was told since mute was set
 }
 
 // setting is an entry of the settings log.
 type setting struct {
-	seq  int
-	name string // of the parameter; "" others
-	text string
+	seq   int
+	name  string // of the parameter; "" others
+	text  string
+	value string
 }
 
 // statement is a prepared statement, by either protocol or SQL.
@@ -61,10 +67,17 @@ type statement struct {
 	sql    string // PREPARE …
 	script *script
 	on     [2]*upstream // the upstream sessions that have it
+	oids   []uint32     // of parameters, as far as known
+	here   bool         // the router describes it itself
+	rows   []byte       // RowDescription of the first server; nil: it has no rows
 }
 
 func newSession(r *Router, id identity, out *wire.Out) *session {
-	return &session{r: r, id: id, out: out, status: wire.StatusIdle, stmts: map[string]*statement{}}
+	s := &session{r: r, id: id, out: out, status: wire.StatusIdle, stmts: map[string]*statement{}}
+	if r.sharding != nil {
+		s.doc.pools = r.enter(id)
+	}
+	return s
 }
 
 // end makes the session's goroutine end; safe from any goroutine.
@@ -75,9 +88,17 @@ func (s *session) end() {
 	if u := s.active.Load(); u != nil {
 		u.Abort()
 	}
+	if c := s.doc.cancel.Load(); c != nil {
+		(*c)(errCanceled)
+	}
 }
 
 func (s *session) close() {
+	if s.r.sharding != nil {
+		s.closePortals()
+		s.dropPart()
+		s.r.leave(s.doc.pools)
+	}
 	for _, u := range []*upstream{s.primary, s.replica} {
 		if u != nil {
 			u.Close()
@@ -88,6 +109,11 @@ func (s *session) close() {
 // serve runs the session until the client leaves (nil) or it must end.
 func (s *session) serve() error {
 	for {
+		if d := s.r.cfg.IdleTimeout; d > 0 {
+			if err := s.in.SetDeadline(d, func() error { return errIdle }); err != nil {
+				return err
+			}
+		}
 		kind, body, err := s.in.Next()
 		if err != nil {
 			var pe *pgerror.Error
@@ -118,10 +144,25 @@ func (s *session) serve() error {
 	}
 }
 
+// errIdle ends a client that has said nothing for too long.
+var errIdle = func() error {
+	e := pgerror.New(pgerror.IdleSessionTimeout, "terminating connection due to idle-session timeout")
+	e.Severity = "FATAL"
+	return e
+}()
+
 // simple routes a query string: if any statement in it may write, all go to the primary.
 func (s *session) simple(body []byte) error {
+	s.r.stats.requests.Add(1)
 	text, _, _ := bytes.Cut(body, []byte{0})
-	return s.call('Q', body, analyse(string(text)))
+	sc := analyse(string(text))
+	if s.r.sharding != nil {
+		s.pipe.reset()
+		if handled, err := s.simpleSharded(body, sc); handled || err != nil {
+			return err
+		}
+	}
+	return s.call('Q', body, sc)
 }
 
 // call relays one message that is answered up to ReadyForQuery.
@@ -150,7 +191,9 @@ func (s *session) call(kind byte, body []byte, sc *script) error {
 	if err := s.after(u, sc, res); err != nil {
 		return err
 	}
-	s.out.Flush()
+	if !s.mute {
+		s.out.Flush()
+	}
 	if sc.listen && !res.failed {
 		return s.tunnel(u)
 	}
@@ -186,10 +229,12 @@ func (s *session) acquire(read bool) (*upstream, error) {
 			u = s.openReplica()
 		}
 		if u != nil && s.freshen(u) {
+			s.r.stats.replica.Add(1)
 			s.active.Store(u)
 			return u, nil
 		}
 	}
+	s.r.stats.primary.Add(1)
 	u := s.primary
 	if u != nil && u.Broken() {
 		s.drop(u, true)
@@ -200,7 +245,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 	}
 	if u == nil {
 		var err error
-		if u, err = s.r.primary.open(context.Background(), s.id, s.r.cfg.RequestTimeout); err != nil {
+		if u, err = s.r.primary.open(context.Background(), s.id, s.r.cfg.dialTimeout()); err != nil {
 			return nil, err
 		}
 		s.adopt(u)
@@ -222,7 +267,7 @@ func (s *session) openReplica() *upstream {
 	n := uint64(len(s.r.replicas))
 	for range n {
 		srv := s.r.replicas[s.r.turn.Add(1)%n]
-		u, err := srv.open(context.Background(), s.id, s.r.cfg.RequestTimeout)
+		u, err := srv.open(context.Background(), s.id, s.r.cfg.dialTimeout())
 		if err != nil {
 			s.r.log.Debug("replica_refused", "server", srv.name, "error", err)
 			continue
@@ -259,6 +304,10 @@ func (s *session) drop(u *upstream, failed bool) {
 	}
 	if s.block == u {
 		s.block = nil
+		if s.r.sharding != nil {
+			s.blockOver()
+			s.doc.hidden = false
+		}
 	}
 }
 
@@ -412,6 +461,9 @@ func (s *session) after(u *upstream, sc *script, res result) error {
 			return err
 		}
 	}
+	if s.r.sharding != nil {
+		s.stepped(sc)
+	}
 	return nil
 }
 
@@ -437,6 +489,9 @@ func (s *session) settle(u *upstream, res result) {
 		s.pending = nil
 	}
 	s.block = nil
+	if s.r.sharding != nil {
+		s.blockOver()
+	}
 }
 
 // note takes in one change of session state that u has made.
@@ -505,7 +560,7 @@ func (s *session) record(u *upstream, c state) {
 	}
 	upToDate := len(s.settings) == 0 || u.settings >= s.settings[len(s.settings)-1].seq
 	s.seq++
-	s.settings = append(s.settings, setting{seq: s.seq, name: c.set, text: c.text})
+	s.settings = append(s.settings, setting{seq: s.seq, name: c.set, text: c.text, value: c.value})
 	if upToDate || u == s.block {
 		u.settings = s.seq
 	}
@@ -569,7 +624,9 @@ func (s *session) tell(err error, ready bool) error {
 	default:
 		return err
 	}
-	if ready {
+	s.failed = true
+	s.r.stats.errors.Add(1)
+	if ready && !s.mute {
 		s.out.ReadyForQuery(s.status)
 		s.out.Flush()
 	}

@@ -1,11 +1,14 @@
 package router
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"ostraka/pgfront/wire"
+	"ostraka/sqltypes/pgerror"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"ostraka/peer"
-	"ostraka/sqltypes/pgerror"
 )
 
 // Waiting time before a server that failed is tried again: doubles from the first to the last.
@@ -22,9 +24,6 @@ const (
 	firstBackoff = 500 * time.Millisecond
 	lastBackoff  = 10 * time.Second
 )
-
-// dialTimeout bounds the opening of a session on a server.
-const dialTimeout = 10 * time.Second
 
 // What is known about the kind of a server.
 const (
@@ -92,28 +91,16 @@ type identity struct {
 
 // open opens a session; errors are fit for the client.
 func (s *server) open(ctx context.Context, id identity, timeout time.Duration) (*upstream, error) {
-	if d := s.wait(time.Now()); d > 0 {
-		return nil, pgerror.New(pgerror.SqlclientUnableToEstablishSqlconnection, "server %s does not answer; it is tried again in %v", s.name, d.Round(time.Millisecond))
+	if err := s.alone(); err != nil {
+		return nil, err
 	}
-	cfg := s.cfg.Copy()
-	if id.password != "" || id.user != cfg.User {
-		cfg.Password = id.password // the DSN's password is its user's only
-	}
-	cfg.User, cfg.Database = id.user, id.database
+	cfg := s.config(id)
 	cfg.RuntimeParams = maps.Clone(id.params)
-	if timeout <= 0 || timeout > dialTimeout {
-		timeout = dialTimeout
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, status, err := peer.DialServer(ctx, cfg, 0)
 	if err != nil {
-		var pe *pgconn.PgError
-		if errors.As(err, &pe) && pe.Code != "57P03" && pe.Code != "53300" {
-			return nil, pgerror.New(pgerror.Code(pe.Code), "%s", pe.Message) // the server works and says no
-		}
-		s.failed(time.Now())
-		return nil, pgerror.Wrap(err, pgerror.SqlclientUnableToEstablishSqlconnection, "server %s cannot be reached", s.name)
+		return nil, s.refused(err)
 	}
 	s.works()
 	return &upstream{Conn: conn, server: s, status: status}, nil
@@ -161,4 +148,72 @@ type upstreamError struct{ body []byte }
 
 func (e *upstreamError) Error() string {
 	return fmt.Sprintf("server answered with an error: %q", e.body)
+}
+
+// error is the server's error as one of the router's.
+func (e *upstreamError) error() *pgerror.Error {
+	out := &pgerror.Error{}
+	for _, field := range bytes.Split(e.body, []byte{0}) {
+		if len(field) < 2 {
+			continue
+		}
+		v := string(field[1:])
+		switch field[0] {
+		case 'C':
+			out.Code = pgerror.Code(v)
+		case 'M':
+			out.Message = v
+		case 'D':
+			out.Detail = v
+		case 'H':
+			out.Hint = v
+		case 'W':
+			out.Where = v
+		case 's':
+			out.Schema = v
+		case 't':
+			out.Table = v
+		case 'c':
+			out.Column = v
+		case 'n':
+			out.Constraint = v
+		}
+	}
+	return out
+}
+
+// extended runs a query of the router's own with parameters; rows are copies.
+func (u *upstream) extended(q extendedQuery) (rows [][][]byte, err error) {
+	if err := q.send(u); err != nil {
+		return nil, err
+	}
+	var refused *upstreamError
+	size := 0
+	for {
+		kind, body, err := u.Receive(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		switch kind {
+		case 'D':
+			if size += len(body); size > maxAnswer {
+				return nil, errors.New("router: the answer is too long")
+			}
+			f := wire.NewFields(body)
+			row := make([][]byte, f.Int16())
+			for i := range row {
+				if v, null := f.Value(); !null {
+					row[i] = append([]byte{}, v...)
+				}
+			}
+			rows = append(rows, row)
+		case 'E':
+			refused = &upstreamError{body: append([]byte(nil), body...)}
+		case 'Z':
+			if refused != nil {
+				return nil, refused
+			}
+			return rows, nil
+		}
+	}
 }

@@ -150,3 +150,46 @@ func (a *answer) Close() {
 		a.res.Docs.Close()
 	}
 }
+
+// SQL is the statement that asks a server, with the encoded request as its one parameter.
+func (r *Request) SQL() (string, error) {
+	writes, err := r.Writes()
+	if err != nil {
+		return "", err
+	}
+	if writes {
+		return sqlWrite, nil
+	}
+	return sqlRead, nil
+}
+
+const (
+	sqlRead  = "SELECT * FROM ostraka.shard_read($1)"
+	sqlWrite = "SELECT * FROM ostraka.shard_write($1)"
+)
+
+// DecodeAnswer reads the rows with which a server answered a request.
+func DecodeAnswer(rows [][]byte) (docstore.Result, error) {
+	var res docstore.Result
+	var docs []docstore.JSON
+	for _, r := range rows {
+		if len(r) == 0 {
+			return res, errMalformed
+		}
+		switch row := string(r); row[0] {
+		case answerDoc:
+			docs = append(docs, sqltypes.JSONOf(sqltypes.Text(row[1:])))
+		case answerTail:
+			var err error
+			if res, err = decodeTail(row); err != nil {
+				return res, err
+			}
+		default:
+			return res, errMalformed
+		}
+	}
+	if docs != nil {
+		res.Docs = docstore.Slice(docs)
+	}
+	return res, nil
+}

@@ -12,12 +12,13 @@ import (
 	"ostraka/docstore"
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/peer"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
-// poolSize bounds the sessions to one shard; further requests wait. maxIdle are
-// kept open between requests.
+// poolSize bounds the sessions to one shard unless the pool was given another
+// size; further requests wait. maxIdle are kept open between requests.
 const (
 	poolSize = 64
 	maxIdle  = 16
@@ -42,7 +43,19 @@ var _ Backend = (*SessionPool)(nil)
 
 // NewSessionPool makes a pool; nothing is opened yet.
 func NewSessionPool(dial func(ctx context.Context) (*pgconn.PgConn, error), gone func()) *SessionPool {
-	return &SessionPool{dial: dial, gone: gone, slot: make(chan struct{}, poolSize)}
+	return NewSessionPoolOf(poolSize, dial, gone)
+}
+
+// NewSessionPoolOf makes a pool of at most size sessions.
+func NewSessionPoolOf(size int, dial func(ctx context.Context) (*pgconn.PgConn, error), gone func()) *SessionPool {
+	return &SessionPool{dial: dial, gone: gone, slot: make(chan struct{}, size)}
+}
+
+// Open is how many sessions there are: in use, and idle.
+func (p *SessionPool) Open() (used, idle int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.slot), len(p.idle)
 }
 
 // Close closes idle sessions; those in use are closed when they are given back.
@@ -89,14 +102,14 @@ func (p *SessionPool) take(ctx context.Context) (*pgconn.PgConn, error) {
 		c := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		if !c.IsClosed() && c.Ping(ctx) == nil {
+		if !c.IsClosed() && !peer.Hungup(c.Conn()) {
 			return c, nil
 		}
 		closeSession(c)
 	}
 	c, err := p.dial(ctx)
 	if err == nil {
-		for name, sql := range map[string]string{"r": "SELECT * FROM ostraka.shard_read($1)", "w": "SELECT * FROM ostraka.shard_write($1)"} {
+		for name, sql := range map[string]string{"r": sqlRead, "w": sqlWrite} {
 			if _, err = c.Prepare(ctx, name, sql, []uint32{uint32(sqltypes.OIDBytea)}); err != nil {
 				closeSession(c)
 				break
@@ -328,14 +341,19 @@ func (s *sessionCursor) Close() {
 func notReached(err error) error {
 	var pe *pgerror.Error
 	if errors.As(err, &pe) {
-		return err
+		return &unsent{err}
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return fromSession(err, false)
+		return &unsent{fromSession(err, false)}
 	}
-	return pgerror.Wrap(err, pgerror.ConnectionFailure, "the shard cannot be reached").WithDetail("%s", err.Error())
+	return &unsent{pgerror.Wrap(err, pgerror.ConnectionFailure, "the shard cannot be reached").WithDetail("%s", err.Error())}
 }
+
+// unsent marks an error of a request that has not left.
+type unsent struct{ error }
+
+func (e *unsent) Unwrap() error { return e.error }
 
 // fromSession is an error of another server as an error of this one. A write
 // that broke off has an unknown outcome.

@@ -407,7 +407,7 @@ func (q *query) failed(w *watch, id int32, err error) error {
 	}
 	name := Describe(q.top.Shards(), id)
 	if w != nil && context.Cause(w.ctx) == errTimeout {
-		if q.writes {
+		if q.writes && !errors.As(err, new(*unsent)) {
 			return pgerror.Wrap(err, pgerror.TransactionResolutionUnknown, "%s did not answer doc.%s() within %v: the outcome is unknown", name, q.cmd.Op, q.timeout).
 				WithHint("It may or may not have been made; look before you repeat it.")
 		}

@@ -1,0 +1,265 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"ostraka/node"
+)
+
+// plain are three servers that do not know of each other, shared by the tests.
+var plain struct {
+	once  sync.Once
+	demos []*node.Demo
+	dir   string
+	err   error
+}
+
+// plainServers are their DSNs; a fourth one is for comparison.
+func plainServers(t *testing.T) []string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts four servers")
+	}
+	plain.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if plain.dir, plain.err = os.MkdirTemp("", "router-plain"); plain.err != nil {
+			return
+		}
+		for i := range 4 {
+			var d *node.Demo
+			if d, plain.err = node.StartDemo(ctx, node.DemoConfig{Nodes: 1, Dir: fmt.Sprintf("%s/%d", plain.dir, i), LogLevel: "error"}); plain.err != nil {
+				return
+			}
+			plain.demos = append(plain.demos, d)
+		}
+	})
+	if plain.err != nil {
+		t.Fatal(plain.err)
+	}
+	var out []string
+	for _, d := range plain.demos {
+		out = append(out, strings.Replace(d.Nodes[0].DSN(), "sslmode=prefer", "sslmode=disable", 1))
+	}
+	return out
+}
+
+func closePlain() {
+	for _, d := range plain.demos {
+		_ = d.Close()
+	}
+	if plain.dir != "" {
+		_ = os.RemoveAll(plain.dir)
+	}
+}
+
+// before starts a router before three plain servers.
+func before(t *testing.T, change func(*Config), keys ...string) string {
+	t.Helper()
+	servers := plainServers(t)
+	return start(t, func(c *Config) {
+		c.Shards, c.ShardKeys = servers[:3], keys
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// text runs a query whose one row has one column.
+func textOf(t *testing.T, c *pgx.Conn, sql string, args ...any) string {
+	t.Helper()
+	var v *string
+	if err := c.QueryRow(context.Background(), sql, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	if v == nil {
+		return "NULL"
+	}
+	return *v
+}
+
+// TestPlainShards: documents are spread over servers that do not know it, and
+// statements of every shape see them as on one server, in every protocol.
+func TestPlainShards(t *testing.T) {
+	servers := plainServers(t)
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			coll := "acc_" + name
+			dsn := before(t, nil, coll+":region", "ev_"+name+":tenant_id")
+			c := connect(t, dsn, mode)
+			exec(t, c, "SELECT doc.create_collection('"+coll+"', shard_key => 'region')")
+			for i, region := range []string{"eu", "us", "apac", "sa", "af", "me"} {
+				exec(t, c, fmt.Sprintf(`SELECT doc.insert('%s', '{"_id": %d, "region": "%s", "n": %d}')`, coll, i, region, i))
+			}
+			if n := textOf(t, c, "SELECT doc.count('"+coll+"')::text"); n != "6" {
+				t.Errorf("count %s", n)
+			}
+			if n := value[int64](t, c, "SELECT doc.count('"+coll+"')"); n != 6 {
+				t.Errorf("count %d", n)
+			}
+			shares := 0
+			for i, s := range servers[:3] {
+				direct := connect(t, s, pgx.QueryExecModeExec)
+				n := value[int64](t, direct, "SELECT doc.count('"+coll+"')")
+				if n == 0 || n == 6 {
+					t.Errorf("server %d has %d documents", i, n)
+				}
+				shares += int(n)
+			}
+			if shares != 6 {
+				t.Errorf("the servers have %d documents", shares)
+			}
+			for _, x := range [][2]string{
+				{`SELECT doc.find_one('COLL', '{"region": "us"}')->>'n'`, "1"},
+				{`SELECT string_agg(d->>'n', ',') FROM doc.find('COLL', sort => '{"n": -1}', skip => 1, take => 3) d`, "4,3,2"},
+				{`SELECT d->>'n' FROM doc.find('COLL', '{"region": "sa"}') d`, "3"},
+				{`SELECT count(*)::text FROM doc.find('COLL') d JOIN generate_series(1, 3) g ON g = (d->>'n')::int`, "3"},
+				{`SELECT d::text FROM doc.aggregate('COLL', '[{"$group": {"_id": null, "a": {"$avg": "$n"}}}]') d`, `{"a": 2.5, "_id": null}`},
+				{`SELECT doc.update('COLL', '{}', '{"$inc": {"n": 10}}')->>'modified'`, "6"},
+				{`SELECT doc.update_one('COLL', '{"n": {"$gt": 10}}', '{"$inc": {"n": -10}}')->>'modified'`, "1"},
+				{`SELECT doc.find('COLL', '{"region": "eu"}', projection => '{"_id": 0, "region": 1}')::text`, `{"region": "eu"}`},
+				{`WITH x AS (SELECT doc.find('COLL') AS d) SELECT count(*)::text FROM x`, "6"},
+				{`SELECT (SELECT count(*) FROM doc.find('COLL'))::text`, "6"},
+				{`SELECT (SELECT doc.count('COLL', (SELECT '{"region": "eu"}'::jsonb)))::text`, "1"},
+				{`SELECT (SELECT doc.count('other'))::text`, "0"},
+				{`SELECT string_agg(v::text, ' ') FROM doc.distinct('COLL', 'region') v`, `"af" "apac" "eu" "me" "sa" "us"`},
+				{`SELECT doc.delete('COLL', '{"region": {"$in": ["eu", "us"]}}')::text`, "2"},
+				{`SELECT doc.insert_many('COLL', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'region', i)) FROM generate_series(100, 103) i))::text`, "[100, 101, 102, 103]"},
+			} {
+				sql := strings.ReplaceAll(x[0], "COLL", coll)
+				if got := textOf(t, c, sql); got != x[1] {
+					t.Errorf("%s: %s, not %s", sql, got, x[1])
+				}
+			}
+			// A parameter may name the collection, and be anything else.
+			if mode != pgx.QueryExecModeSimpleProtocol {
+				if n := value[int64](t, c, "SELECT doc.count($1, $2)", coll, `{"region": "sa"}`); n != 1 {
+					t.Errorf("%d documents by parameters", n)
+				}
+				if n := value[string](t, c, "SELECT x::text || $3 FROM doc.count($1, $2) x", coll, `{"region": "sa"}`, "!"); n != "1!" {
+					t.Error(n)
+				}
+			}
+			for sql, want := range map[string]string{
+				`SELECT doc.update('COLL', '{"region": "sa"}', '{"$set": {"region": "x"}}')`:              "0A000",
+				`SELECT doc.create_index('COLL', '{"n": 1}', "unique" => true)`:                           "0A000",
+				`CREATE VIEW v AS SELECT doc.find('COLL')`:                                                "0A000",
+				`PREPARE p AS SELECT doc.find('COLL')`:                                                    "0A000",
+				`SELECT doc.insert('COLL', jsonb_build_object('region', i)) FROM generate_series(1, 3) i`: "0A000",
+				`SELECT doc.create_collection('nokey', shard_key => 'x')`:                                 "0A000",
+				`SELECT doc.find('COLL', '{"$nope": 1}')`:                                                 "0A000",
+				`SELECT doc.find('COLL', 'x')`:                                                            "22P02",
+				`SELECT nope(doc.find('COLL'))`:                                                           "42883",
+			} {
+				sql = strings.ReplaceAll(sql, "COLL", coll)
+				if _, err := c.Exec(context.Background(), sql); code(err) != want {
+					t.Errorf("%s: %v, not %s", sql, err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestPlainBlocks: a block stays on one server; a second one is refused before
+// anything is done, with savepoints.
+func TestPlainBlocks(t *testing.T) {
+	dsn := before(t, nil, "blk:k")
+	ctx := context.Background()
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeCacheStatement} {
+		c := connect(t, dsn, mode)
+		exec(t, c, "CREATE TABLE IF NOT EXISTS blk_t (a int)")
+		exec(t, c, "SELECT doc.delete('blk', '{}')")
+		on := keysBy(t, c, "blk", plainNames(t))
+		insert := func(k string, id int) string {
+			return fmt.Sprintf(`SELECT doc.insert('blk', '{"_id": %d, "k": %s}')`, id, k)
+		}
+		count := func(want int64) {
+			t.Helper()
+			if n := value[int64](t, c, "SELECT doc.count('blk')"); n != want {
+				t.Errorf("%d documents, not %d", n, want)
+			}
+		}
+		fails := func(sql, want string) {
+			t.Helper()
+			if _, err := c.Exec(ctx, sql); code(err) != want {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+		exec(t, c, "BEGIN")
+		exec(t, c, insert(on[1], 1))
+		exec(t, c, "SAVEPOINT a")
+		exec(t, c, insert(on[1], 2))
+		exec(t, c, "ROLLBACK TO a")
+		fails(insert(on[2], 3), "0A000")
+		fails("SELECT 1", "25P02")
+		exec(t, c, "ROLLBACK TO a")
+		fails("INSERT INTO blk_t VALUES (1)", "0A000")
+		exec(t, c, "ROLLBACK TO a")
+		fails("SELECT doc.count('blk')", "0A000")
+		exec(t, c, "ROLLBACK TO a")
+		exec(t, c, "COMMIT")
+		count(1)
+		exec(t, c, "BEGIN")
+		exec(t, c, insert(on[2], 4))
+		exec(t, c, "ROLLBACK")
+		count(1)
+		// Tables and documents of the first server change in one transaction.
+		exec(t, c, "BEGIN")
+		exec(t, c, "INSERT INTO blk_t VALUES (1)")
+		exec(t, c, insert(on[0], 5))
+		fails(insert(on[1], 6), "0A000")
+		exec(t, c, "ROLLBACK")
+		exec(t, c, "BEGIN")
+		exec(t, c, "INSERT INTO blk_t VALUES (1)")
+		exec(t, c, insert(on[0], 5))
+		exec(t, c, "COMMIT")
+		count(2)
+		exec(t, c, "BEGIN READ ONLY")
+		fails(insert(on[0], 7), "25006")
+		exec(t, c, "ROLLBACK")
+		exec(t, c, "SET ROLE postgres")
+		fails("SELECT doc.count('blk')", "0A000")
+		exec(t, c, "RESET ROLE")
+		count(2)
+	}
+	// Statements that come together are a block.
+	c := connect(t, dsn, pgx.QueryExecModeSimpleProtocol)
+	if _, err := c.Exec(ctx, `SELECT doc.insert('blk', '{"k": 0}'); SELECT 1/0`); code(err) != "22012" {
+		t.Error(err)
+	}
+	if n := value[int64](t, c, "SELECT doc.count('blk')"); n != 2 {
+		t.Errorf("%d documents", n)
+	}
+	b := &pgx.Batch{}
+	for i := range 3 {
+		b.Queue("SELECT doc.insert('blk', $1)", fmt.Sprintf(`{"_id": %d, "k": 0}`, 100+i))
+	}
+	b.Queue("SELECT 7")
+	if err := connect(t, dsn, pgx.QueryExecModeExec).SendBatch(ctx, b).Close(); err != nil {
+		t.Error(err)
+	}
+	if n := value[int64](t, c, "SELECT doc.count('blk')"); n != 5 {
+		t.Errorf("%d documents", n)
+	}
+}
+
+func plainNames(t *testing.T) []string {
+	var out []string
+	for _, dsn := range plainServers(t) {
+		cfg, err := pgconn.ParseConfig(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprintf("%s:%d", cfg.Host, cfg.Port))
+	}
+	return out
+}
