@@ -9,6 +9,10 @@
 // failed or timed out is never used again, and a statement that may have run is
 // never sent again. It holds no catalogue and stores nothing.
 //
+// Before plain Ostraka servers that share collections (Config.Shards) it finds the
+// calls of doc functions in the tree, lets shardrouter.Plain route and merge the
+// commands, and puts the answers in the place of the calls.
+//
 // A Router is safe for concurrent use. Each client session is one goroutine, which
 // owns at most one upstream session on the primary and one on a replica.
 package router

@@ -117,7 +117,10 @@ func (c *docCall) match(f *pg.FuncCall) bool {
 		if at < 0 || c.args[at].node != nil {
 			return false
 		}
-		c.args[at] = argumentOf(a, c.params[at].Type)
+		var fits bool
+		if c.args[at], fits = argumentOf(a, c.params[at].Type); !fits {
+			return false
+		}
 	}
 	for i := range c.args {
 		if c.args[i].node != nil {
@@ -134,24 +137,25 @@ func (c *docCall) match(f *pg.FuncCall) bool {
 var castNames = map[string]sqltypes.OID{"jsonb": sqltypes.OIDJsonb, "json": sqltypes.OIDJson, "text": sqltypes.OIDText, "int8": sqltypes.OIDInt8,
 	"bool": sqltypes.OIDBool, "bigint": sqltypes.OIDInt8, "boolean": sqltypes.OIDBool}
 
-// argumentOf reads a literal or a parameter; other expressions are evaluated by a server.
-func argumentOf(n *pg.Node, want sqltypes.OID) argument {
-	a := argument{node: n}
+// argumentOf reads a literal or a parameter; other expressions are evaluated by a
+// server. fits is false for a literal of another type.
+func argumentOf(n *pg.Node, want sqltypes.OID) (a argument, fits bool) {
+	a.node = n
 	inner := n
 	if t := n.GetTypeCast(); t != nil {
 		names := t.TypeName.GetNames()
 		if len(names) == 0 || len(t.TypeName.ArrayBounds) > 0 || castNames[names[len(names)-1].GetString_().GetSval()] != want {
-			return a
+			return a, true
 		}
 		inner = t.Arg
 	}
 	if p := inner.GetParamRef(); p != nil {
 		a.param = int(p.Number)
-		return a
+		return a, true
 	}
 	k := inner.GetAConst()
 	if k == nil {
-		return a
+		return a, true
 	}
 	text := ""
 	switch v := k.Val.(type) {
@@ -159,24 +163,24 @@ func argumentOf(n *pg.Node, want sqltypes.OID) argument {
 		text = v.Sval.Sval
 	case *pg.A_Const_Ival:
 		if want != sqltypes.OIDInt8 {
-			return a
+			return a, inner != n
 		}
 		text = strconv.FormatInt(int64(v.Ival.Ival), 10)
 	case *pg.A_Const_Boolval:
 		if want != sqltypes.OIDBool {
-			return a
+			return a, inner != n
 		}
 		text = strconv.FormatBool(v.Boolval.Boolval)
 	default:
 		if k.Isnull {
 			a.known, a.value = true, sqltypes.Null
 		}
-		return a
+		return a, true
 	}
 	if v, err := sqltypes.TypeByOID(want).In(nil, text, -1); err == nil {
 		a.known, a.value = true, v
 	}
-	return a // a literal that cannot be read is left to the server, which says what is wrong with it
+	return a, true // a literal that cannot be read is left to the server, which says what is wrong with it
 }
 
 // shape finds out what kind of statement it is.

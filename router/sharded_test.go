@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"ostraka/node"
+	"ostraka/sqltest"
 )
 
 // plain are three servers that do not know of each other, shared by the tests.
@@ -262,4 +264,40 @@ func plainNames(t *testing.T) []string {
 		out = append(out, fmt.Sprintf("%s:%d", cfg.Host, cfg.Port))
 	}
 	return out
+}
+
+// TestPlainSameAnswers: the same test files pass on one server and through a router
+// before three.
+func TestPlainSameAnswers(t *testing.T) {
+	servers := plainServers(t)
+	through := before(t, nil, "accounts:region")
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	files := []string{"testdata/documents.slt"}
+	for _, name := range []string{"queries", "transactions", "on_conflict"} {
+		files = append(files, "../sqltest/testdata/core/"+name+".slt")
+	}
+	for i, path := range files {
+		for _, how := range []struct{ name, dsn, driver string }{
+			{"direct", servers[3], "pgx"}, {"router", through, "pgx"}, {"router-extended", through, "pgx-extended"}, {"router-pq", through, "pq"},
+		} {
+			t.Run(filepath.Base(path)+"/"+how.name, func(t *testing.T) {
+				f, err := sqltest.ParseFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				db := fmt.Sprintf("plain%d_%s", i, strings.ReplaceAll(how.name, "-", "_"))
+				for _, s := range servers {
+					exec(t, connect(t, s, pgx.QueryExecModeExec), "CREATE DATABASE "+db)
+				}
+				rep, err := sqltest.Run(ctx, f, sqltest.Options{DSN: strings.Replace(how.dsn, "/postgres?", "/"+db+"?", 1), Driver: sqltest.Drivers()[how.driver]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, fail := range rep.Failures {
+					t.Error(fail)
+				}
+			})
+		}
+	}
 }

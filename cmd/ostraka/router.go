@@ -25,9 +25,10 @@ func routerCommand() *cobra.Command {
 	cfg := routerConfig{router.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "router",
-		Short: "Route clients to a primary and its replicas",
-		Long: "A front end without data before plain Ostraka or PostgreSQL servers: what only reads goes\n" +
-			"to a replica, everything else to the primary (docs/router.md).",
+		Short: "Route clients to a primary and its replicas, or documents to shards",
+		Long: "A front end without data before plain servers. With --primary and --replicas what only reads\n" +
+			"goes to a replica, everything else to the primary. With --shards and --shard-keys collections\n" +
+			"are spread over Ostraka servers that do not know it (docs/router.md).",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := loadConfig(cmd, &cfg); err != nil {
