@@ -43,11 +43,11 @@ func serveCall(c *sqltypes.Call, request string, mayWrite bool) (sqltypes.RowSou
 	}
 	may, home := s.ServesShard()
 	req, err := DecodeRequest(request)
+	if !may && (err != nil || req.Kind != KindPlain) {
+		return nil, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", c.Proc.Name)
+	}
 	if err != nil {
 		return nil, pgerror.Wrap(err, pgerror.ProtocolViolation, "malformed request to a shard")
-	}
-	if !may && req.Kind != KindPlain {
-		return nil, pgerror.New(pgerror.InsufficientPrivilege, "permission denied for function %s", c.Proc.Name)
 	}
 	writes, err := req.Writes()
 	if err != nil {
