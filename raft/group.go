@@ -113,7 +113,8 @@ func (g *Group) open() error {
 	g.store.SetLazy(func() bool {
 		select {
 		case <-ready:
-			return g.raft.State() == hraft.Leader
+			// Alone there is nobody to send entries to meanwhile.
+			return g.raft.State() == hraft.Leader && len(g.raft.GetConfiguration().Configuration().Servers) > 1
 		default:
 			return false
 		}
