@@ -234,7 +234,7 @@ func TestForwardCutOff(t *testing.T) {
 		t.Errorf("it took %v", d)
 	}
 	c.leaderAmong(c.others(old))
-	cl.do("INSERT INTO co VALUES (2)")
+	cl.written("INSERT INTO co VALUES (2)")
 	c.net.Heal()
 	c.everywhere("SELECT string_agg(v::text, ',') FROM co", "2")
 }

@@ -72,7 +72,7 @@ func TestDeafLeaderClients(t *testing.T) {
 	})
 	t.Logf("another node leads after %v", time.Since(begin))
 	for _, n := range c.others(old) {
-		dial(t, n).do("INSERT INTO deaf VALUES (-1, 0)")
+		dial(t, n).written("INSERT INTO deaf VALUES (-1, 0)")
 	}
 	wait(t, "every client of the others to be served", func(context.Context) error {
 		for i := range answered {

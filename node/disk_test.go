@@ -27,7 +27,7 @@ func (f fakeDisks) change(c *Config) {
 // room, keeps reading, gives up its reserve, and recovers by itself.
 func TestDiskFull(t *testing.T) {
 	disks := fakeDisks{}
-	c := faultyCluster(t, 3, disks.change)
+	c := faultyCluster(t, 3, disks.change, calm)
 	old := c.leader()
 	open, reader := dial(t, old), dial(t, old)
 	open.do("CREATE TABLE df (v int); INSERT INTO df VALUES (1)")

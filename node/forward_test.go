@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,9 +23,8 @@ type three struct {
 }
 
 var shared struct {
-	once sync.Once
 	demo *Demo
-	err  error
+	used map[string]bool // tests that have left their tables there
 }
 
 // demoCluster returns the shared cluster with every node ready.
@@ -34,14 +33,25 @@ func demoCluster(t *testing.T) three {
 	if testing.Short() {
 		t.Skip("starts three nodes; runs without -short")
 	}
-	shared.once.Do(func() {
+	if shared.used[t.Name()] { // -count: the test wants a cluster without them
+		if err := shared.demo.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll(sharedDir()); err != nil {
+			t.Fatal(err)
+		}
+		shared.demo, shared.used = nil, nil
+	}
+	if shared.demo == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		shared.demo, shared.err = StartDemo(ctx, DemoConfig{Nodes: 3, Dir: sharedDir(), Heartbeat: testHeartbeat(), LogLevel: "error"})
-	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
+		d, err := StartDemo(ctx, DemoConfig{Nodes: 3, Dir: sharedDir(), Heartbeat: 4 * testHeartbeat(), LogLevel: "error"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.demo, shared.used = d, map[string]bool{}
 	}
+	shared.used[t.Name()] = true
 	return three{shared.demo, t}
 }
 
@@ -166,6 +176,19 @@ func (c *client) fails(sql, code string) *pgconn.PgError {
 		c.t.Fatalf("%s: got %v, want SQLSTATE %s", sql, err, code)
 	}
 	return pe
+}
+
+// written runs a statement until it is done, where nothing but the leader's having
+// moved keeps it from being.
+func (c *client) written(sql string) {
+	c.t.Helper()
+	wait(c.t, sql, func(context.Context) error {
+		_, err := c.again(sql)
+		if code := sqlState(err); err != nil && code != "40001" && code != "57P03" {
+			c.t.Fatalf("%s: %v", sql, err)
+		}
+		return err
+	})
 }
 
 // soon waits until a query gives an answer.

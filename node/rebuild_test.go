@@ -59,7 +59,7 @@ func (c disturbed) restart(i int, change func(*Config)) (*Node, error) {
 // TestRebuild: a flipped bit in the state of a node is named and refused, on its own reads, as a leader and
 // as the source of a checkpoint; --rebuild takes the state from the others.
 func TestRebuild(t *testing.T) {
-	c := faultyCluster(t, 3)
+	c := faultyCluster(t, 3, calm)
 	cl := dial(t, c.leader())
 	cl.do("CREATE TABLE big (id int PRIMARY KEY, v text); INSERT INTO big SELECT g, repeat(md5(g::text), 10) FROM generate_series(1, 20000) g")
 	const sum = "SELECT count(*), sum(length(v)) FROM big"
@@ -198,17 +198,17 @@ func (c disturbed) onShard(id int32, sql string) {
 // them back, also when the member it asks does not host one; a shard without another
 // replica is not given up.
 func TestRebuildShards(t *testing.T) {
-	c := faultyCluster(t, 3)
+	c := faultyCluster(t, 4, calm)
 	cl := dial(t, c.leader())
 	cl.do("CREATE TABLE home (id int); INSERT INTO home SELECT generate_series(1, 1000)")
-	cl.do("SELECT shard_create('all', array['1', '2', '3'])")
-	cl.do("SELECT shard_create('two', array['2', '3'])")
+	cl.do("SELECT shard_create('all', array['1', '2', '3', '4'])")
+	cl.do("SELECT shard_create('three', array['2', '3', '4'])")
 	for id := range int32(2) {
 		c.onShard(id+1, "CREATE TABLE IF NOT EXISTS t (id int, v text); INSERT INTO t SELECT g, repeat(md5(g::text), 5) FROM generate_series(1, 2000) g")
 	}
-	wait(t, "shard two on two nodes", func(context.Context) error {
+	wait(t, "shard three on three nodes", func(context.Context) error {
 		for _, n := range c.Nodes[1:] {
-			if h := n.hostedShard(2); h == nil || voters(h.group.Metrics()) != 2 {
+			if h := n.hostedShard(2); h == nil || voters(h.group.Metrics()) != 3 {
 				return fmt.Errorf("node %s", n.ID())
 			}
 		}
@@ -219,10 +219,10 @@ func TestRebuildShards(t *testing.T) {
 		before, err = c.shardSums(1)
 		return err
 	})
-	if err := c.Nodes[2].Close(); err != nil {
+	if err := c.Nodes[3].Close(); err != nil {
 		t.Fatal(err)
 	}
-	dir := c.Nodes[2].cfg.DataDir
+	dir := c.Nodes[3].cfg.DataDir
 	// Nothing of the state is left, of either shard.
 	for _, s := range []string{"shard-0", "shard-1"} {
 		states, _ := filepath.Glob(filepath.Join(dir, s, "state-*", "MANIFEST-*"))
@@ -232,12 +232,12 @@ func TestRebuildShards(t *testing.T) {
 			}
 		}
 	}
-	if n, err := c.restart(2, nil); err == nil {
+	if n, err := c.restart(3, nil); err == nil {
 		t.Error("a node without a state started")
 		_ = n.Close()
 	}
-	// Node 1 does not host shard two.
-	n, err := c.restart(2, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} })
+	// Node 1 does not host shard three.
+	n, err := c.restart(3, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,8 +246,8 @@ func TestRebuildShards(t *testing.T) {
 		if after, err = c.shardSums(1); err != nil {
 			return err
 		}
-		if h := n.hostedShard(2); h == nil || voters(h.group.Metrics()) != 2 || h.group.Metrics().State == "Learner" {
-			return errors.New("shard two is not there")
+		if h := n.hostedShard(2); h == nil || voters(h.group.Metrics()) != 3 || h.group.Metrics().State == "Learner" {
+			return errors.New("shard three is not there")
 		}
 		return nil
 	})
@@ -264,18 +264,18 @@ func TestRebuildShards(t *testing.T) {
 	}
 
 	cl = dial(t, c.leader())
-	cl.do("SELECT shard_create('mine', array['3'])")
+	cl.do("SELECT shard_create('mine', array['4'])")
 	c.onShard(3, "CREATE TABLE t (id int)")
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := c.restart(2, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} }); err == nil {
+	if n, err := c.restart(3, func(cfg *Config) { cfg.Rebuild, cfg.Join = true, []string{c.Nodes[0].RaftAddr()} }); err == nil {
 		_ = n.Close()
 		t.Error("the only replica of a shard was given up")
 	} else if !strings.Contains(err.Error(), "no other member hosts shard 3") {
 		t.Error(err)
 	}
-	if _, err := c.restart(2, func(cfg *Config) { cfg.Rebuild = false }); err != nil {
+	if _, err := c.restart(3, func(cfg *Config) { cfg.Rebuild = false }); err != nil {
 		t.Fatal(err)
 	}
 	c.onShard(3, "INSERT INTO t VALUES (1)")
@@ -284,7 +284,7 @@ func TestRebuildShards(t *testing.T) {
 // TestRebuildLog: a flipped bit in the middle of a node's log keeps it from starting,
 // with the segment named, and --rebuild takes everything from the others.
 func TestRebuildLog(t *testing.T) {
-	c := faultyCluster(t, 3)
+	c := faultyCluster(t, 3, calm)
 	cl := dial(t, c.leader())
 	cl.do("CREATE TABLE log (id int, v text)")
 	for i := range 200 {
