@@ -151,12 +151,8 @@ func (c *shardCluster) connect(ctx context.Context, node string, id int32) (*pgc
 	if err != nil {
 		return nil, err
 	}
-	secret, err := c.n.dir.secret(c.n.cfg.SecretFile)
-	if err != nil {
-		return nil, err
-	}
 	return peer.Connect(ctx, peer.Options{Addr: addr, User: c.n.cfg.Superuser, Database: "postgres", App: "shard", Node: c.n.cfg.NodeID,
-		Shard: strconv.Itoa(int(id)), Secret: secret, Now: c.n.cfg.now(), Dial: c.n.dialer(node)})
+		Shard: strconv.Itoa(int(id)), Secret: c.n.secret, Now: c.n.cfg.now(), Dial: c.n.dialer(node)})
 }
 
 func (c *shardCluster) close() {

@@ -16,17 +16,18 @@ import (
 // calls it. Nodes tell it to each other whenever they connect, so a node with data
 // of another cluster is refused by name instead of mixing two histories.
 type clusterID struct {
-	dir *dataDir
-	mu  sync.Mutex
-	id  string // guarded by mu
+	dir  *dataDir
+	keep func() error // keeps the join secret: whoever calls has proved that it is the cluster's
+	mu   sync.Mutex
+	id   string // guarded by mu
 }
 
-func openClusterID(dir *dataDir) (*clusterID, error) {
+func openClusterID(dir *dataDir, keep func() error) (*clusterID, error) {
 	b, err := os.ReadFile(dir.path("cluster.id"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	return &clusterID{dir: dir, id: strings.TrimSpace(string(b))}, nil
+	return &clusterID{dir: dir, keep: keep, id: strings.TrimSpace(string(b))}, nil
 }
 
 // ID implements transport.Cluster.
@@ -45,6 +46,9 @@ func (c *clusterID) Adopt(id string) error {
 			return fmt.Errorf("this node has data of cluster %s, not of %s", c.id, id)
 		}
 		return nil
+	}
+	if err := c.keep(); err != nil {
+		return err
 	}
 	if err := c.dir.write("cluster.id", id); err != nil {
 		return err

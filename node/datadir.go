@@ -1,8 +1,6 @@
 package node
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +23,7 @@ const dataFormat = "ostraka data 1"
 //	node            the node's id
 //	cluster.id      the cluster that the data belongs to
 //	audit.log       calls of functions that change the cluster
-//	cluster.secret  the cluster's join secret
+//	cluster.secret  the cluster's join secret; a copy of --secret-file once that has let the node in
 //	log/            Raft log of all groups
 //	shard-0/        state of the home shard
 //	reserve         room that is given up when the disk is full
@@ -106,34 +104,4 @@ func syncDir(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// secret reads the join secret, from file or from the data directory; "" when
-// there is none yet.
-func (d *dataDir) secret(file string) ([]byte, error) {
-	if file == "" {
-		file = d.path("cluster.secret")
-	}
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("secret file: %w", err)
-	}
-	s := strings.TrimSpace(string(b))
-	if len(s) < 16 {
-		return nil, fmt.Errorf("secret file %s: a join secret has at least 16 characters", file)
-	}
-	return []byte(s), nil
-}
-
-// makeSecret makes the secret of a new cluster in the data directory.
-func (d *dataDir) makeSecret() ([]byte, error) {
-	b := make([]byte, 32)
-	if _, err := rand.Read(b); err != nil {
-		return nil, err
-	}
-	s := hex.EncodeToString(b)
-	return []byte(s), d.write("cluster.secret", s)
 }

@@ -57,7 +57,7 @@ func StartDemo(ctx context.Context, dc DemoConfig) (_ *Demo, err error) {
 		cfg.faults = dc.faults
 		if i > 0 {
 			cfg.Join = []string{d.Nodes[0].RaftAddr()}
-			cfg.SecretFile = d.Nodes[0].dir.path("cluster.secret")
+			cfg.SecretFile = d.Nodes[0].dir.path(secretName)
 		}
 		if dc.change != nil {
 			dc.change(&cfg)

@@ -68,12 +68,8 @@ func (f forwarder) dial(ctx context.Context, leader string, term uint64, id sess
 	if err != nil {
 		return nil, err
 	}
-	secret, err := f.n.dir.secret(f.n.cfg.SecretFile)
-	if err != nil {
-		return nil, err
-	}
 	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID, PID: id.PID, Shard: f.shard,
-		Secret: secret, Now: f.n.cfg.now(), Dial: f.n.dialer(leader)})
+		Secret: f.n.secret, Now: f.n.cfg.now(), Dial: f.n.dialer(leader)})
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}

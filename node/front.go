@@ -44,13 +44,9 @@ func startFront(n *Node) (*front, error) {
 	if n.cfg.Insecure {
 		policy = func(auth.Client) auth.Method { return auth.Trust }
 	}
-	secret, err := n.dir.secret(n.cfg.SecretFile)
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
 	f.server, err = pgfront.NewServer(pgfront.Config{Deps: deps, TLS: tlsConf, Policy: policy, Logger: n.log, MaxConnections: n.cfg.MaxConnections,
 		Peer: func(c auth.Client, params map[string]string) (bool, error) {
-			return peer.Verify(secret, c.User, c.Database, params, n.cfg.now())
+			return peer.Verify(n.secret, c.User, c.Database, params, n.cfg.now())
 		},
 		Shard: func(id string) (*session.Deps, error) { return n.shardDeps(id, f.registry) }})
 	if err != nil {

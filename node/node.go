@@ -39,14 +39,15 @@ type Node struct {
 	cache   *storage.Cache
 	columns *colcache.Budget
 
-	host  *raft.Host
-	group *raft.Group
-	shard *shard.Shard
-	front *front
-	http  *httpServer
-	peers *directory
-	ident *clusterID
-	audit *auditLog
+	host   *raft.Host
+	group  *raft.Group
+	shard  *shard.Shard
+	front  *front
+	http   *httpServer
+	peers  *directory
+	ident  *clusterID
+	secret []byte // the cluster's join secret; set before the raft port opens
+	audit  *auditLog
 
 	frozen frozenStates
 	disk   diskGuard
@@ -107,7 +108,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.dir, err = openDataDir(cfg.DataDir, cfg.NodeID); err != nil {
 		return nil, err
 	}
-	if n.ident, err = openClusterID(n.dir); err != nil {
+	if n.ident, err = openClusterID(n.dir, n.keepSecret); err != nil {
 		return nil, err
 	}
 	if n.audit, err = openAuditLog(n.dir.path("audit.log")); err != nil {
@@ -169,23 +170,14 @@ func (n *Node) openStorage() (err error) {
 }
 
 // openHost opens the log and the port that nodes call each other on.
-func (n *Node) openHost() error {
-	secret, err := n.dir.secret(n.cfg.SecretFile)
-	if err != nil {
+func (n *Node) openHost() (err error) {
+	if err := n.openSecret(); err != nil {
 		return err
-	}
-	if secret == nil {
-		if len(n.cfg.Join) > 0 {
-			return fmt.Errorf("joining a cluster needs its secret: copy cluster.secret of a member to %s or give --secret-file", n.dir.path("cluster.secret"))
-		}
-		if secret, err = n.dir.makeSecret(); err != nil {
-			return err
-		}
 	}
 	if n.faults = n.cfg.faults; n.faults == nil && n.cfg.FaultInjection {
 		n.faults = transport.NewFaults(uint64(time.Now().UnixNano()))
 	}
-	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: secret, Cluster: n.ident,
+	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: n.secret, Cluster: n.ident,
 		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
 	return err
 }

@@ -18,11 +18,7 @@ func TestPeerClocksDiffer(t *testing.T) {
 	q := dial(t, leader)
 	q.do("CREATE TABLE peerclock (v int)")
 	defer q.do("DROP TABLE peerclock")
-	secret, err := leader.dir.secret(leader.cfg.SecretFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := peer.Options{Addr: leader.advertised(), User: "postgres", Database: "postgres", Node: c.follower().ID(), Secret: secret}
+	o := peer.Options{Addr: leader.advertised(), User: "postgres", Database: "postgres", Node: c.follower().ID(), Secret: leader.secret}
 	for _, ahead := range []time.Duration{0, 48 * time.Hour, -time.Hour} {
 		o.Now = time.Now().Add(ahead)
 		up, err := peer.Dial(bounded(t), o)

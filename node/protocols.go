@@ -48,11 +48,7 @@ func (n *Node) execOnLeader(ctx context.Context, role, database, sql string) err
 	if err != nil {
 		return pgerror.Wrap(err, pgerror.CannotConnectNow, "no leader can be reached to execute the statement")
 	}
-	secret, err := n.dir.secret(n.cfg.SecretFile)
-	if err != nil {
-		return err
-	}
-	c, err := peer.Connect(ctx, peer.Options{Addr: addr, User: role, Database: database, App: "ostraka http", Node: n.cfg.NodeID, Secret: secret,
+	c, err := peer.Connect(ctx, peer.Options{Addr: addr, User: role, Database: database, App: "ostraka http", Node: n.cfg.NodeID, Secret: n.secret,
 		Now: n.cfg.now(), Dial: n.dialer(leader)})
 	if err == nil {
 		_, err = c.Exec(ctx, sql).ReadAll()

@@ -173,16 +173,12 @@ func (c disturbed) shardSums(id int32) (sums []string, err error) {
 // onShard runs SQL in a session of a shard, on the node that leads it.
 func (c disturbed) onShard(id int32, sql string) {
 	c.t.Helper()
-	secret, err := c.Nodes[0].dir.secret("")
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	wait(c.t, "the shard's leader", func(ctx context.Context) error {
 		for _, n := range c.Nodes {
 			if h := n.hostedShard(id); h == nil || !h.group.Leadership().IsLeader {
 				continue
 			}
-			conn, err := peer.Connect(ctx, peer.Options{Addr: n.advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: fmt.Sprint(id), Secret: secret, Now: time.Now()})
+			conn, err := peer.Connect(ctx, peer.Options{Addr: n.advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: fmt.Sprint(id), Secret: c.Nodes[0].secret, Now: time.Now()})
 			if err != nil {
 				return err
 			}

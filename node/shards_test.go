@@ -98,10 +98,6 @@ func TestShardLife(t *testing.T) {
 func TestShardSession(t *testing.T) {
 	d := freshDemo(t, 3)
 	dial(t, d.Nodes[0]).do("SELECT shard_create('one')")
-	secret, err := d.Nodes[0].dir.secret("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	served := 0
 	wait(t, "a leader of the shard", func(ctx context.Context) error {
 		for _, n := range d.Nodes {
@@ -112,7 +108,7 @@ func TestShardSession(t *testing.T) {
 		return errors.New("none")
 	})
 	for _, n := range d.Nodes {
-		c, err := peer.Connect(bounded(t), peer.Options{Addr: n.advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: "1", Secret: secret, Now: time.Now()})
+		c, err := peer.Connect(bounded(t), peer.Options{Addr: n.advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: "1", Secret: d.Nodes[0].secret, Now: time.Now()})
 		if sqlState(err) == "57P03" {
 			continue // it does not lead the shard, and never forwards for a peer
 		}
@@ -130,7 +126,7 @@ func TestShardSession(t *testing.T) {
 		t.Errorf("%d nodes served sessions of the shard", served)
 	}
 	dial(t, d.Nodes[0]).want("SELECT count(*) FROM pg_class WHERE relname IN ('t1', 't2', 't3')", "0")
-	_, err = peer.Connect(bounded(t), peer.Options{Addr: d.Nodes[0].advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: "1",
+	_, err := peer.Connect(bounded(t), peer.Options{Addr: d.Nodes[0].advertised(), User: "postgres", Database: "postgres", Node: "1", Shard: "1",
 		Secret: []byte(strings.Repeat("x", 32)), Now: time.Now()})
 	if err == nil {
 		t.Error("a session with a wrong secret was opened")
