@@ -53,6 +53,16 @@ func (l *lifter) mark(n *pg.Node) bool {
 		for s := x.SelectStmt; s != nil; s = s.Larg {
 			keepAll(s.GroupClause)
 			keepAll(s.DistinctClause)
+			if matchesTargets(s) {
+				for _, list := range [][]*pg.Node{s.TargetList, s.GroupClause, s.DistinctClause, s.SortClause, s.WindowClause, {s.HavingClause}} {
+					for _, x := range list {
+						parse.Walk(x, func(c *pg.Node) bool {
+							l.stay(c)
+							return true
+						})
+					}
+				}
+			}
 			for _, o := range s.SortClause {
 				l.stay(o.GetSortBy().GetNode())
 			}
@@ -95,6 +105,39 @@ func (l *lifter) mark(n *pg.Node) bool {
 		return false
 	}
 	return true
+}
+
+// matchesTargets reports that GROUP BY, DISTINCT ON, ORDER BY or a window has
+// expressions, which are compared with those of the target list: equal literals must
+// stay equal.
+func matchesTargets(s *pg.SelectStmt) bool {
+	computed := func(list []*pg.Node) bool {
+		for _, n := range list {
+			if o := n.GetSortBy(); o != nil {
+				n = o.Node
+			}
+			if n != nil && n.GetNode() != nil && n.GetColumnRef() == nil && n.GetAConst() == nil {
+				return true
+			}
+		}
+		return false
+	}
+	found := computed(s.GroupClause) || computed(s.DistinctClause) || computed(s.SortClause)
+	for _, w := range s.WindowClause {
+		found = found || computed(w.GetWindowDef().PartitionClause) || computed(w.GetWindowDef().OrderClause)
+	}
+	for _, t := range s.TargetList {
+		if found {
+			break
+		}
+		parse.Walk(t, func(n *pg.Node) bool {
+			if o := n.GetFuncCall().GetOver(); o != nil {
+				found = found || computed(o.PartitionClause) || computed(o.OrderClause)
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 func (l *lifter) stay(n *pg.Node) {

@@ -112,7 +112,11 @@ func (s *upper) distinctOn() {
 	n.Columns = s.b.node.Out()
 	var es []expr.Expr
 	for _, t := range s.q.DistinctOn {
-		n.Cols = append(n.Cols, s.at[t])
+		if at, ok := s.at[t]; ok {
+			n.Cols = append(n.Cols, at)
+		} else if at := s.b.find(s.q.Targets[t].Expr); at >= 0 {
+			n.Cols = append(n.Cols, at)
+		}
 		es = append(es, s.q.Targets[t].Expr)
 	}
 	n.Estimate = planner.Estimate{Rows: s.lv.numGroups(es, in.Rows), Width: in.Width, Startup: in.Startup, Total: in.Total + in.Rows*0.002}

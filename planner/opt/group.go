@@ -22,7 +22,7 @@ func (s *upper) group() {
 	if len(q.GroupBy) == 0 && q.GroupSets == nil && len(aggs) == 0 && q.Having == nil && !q.HasAggs {
 		return
 	}
-	groups, index := s.groupExprs(aggs)
+	groups, index, grouped := s.groupExprs()
 	n := &planner.Aggregate{}
 	rows := s.est().Rows
 	ngroups := 1.0
@@ -38,6 +38,11 @@ func (s *upper) group() {
 	}
 	if q.GroupSets != nil && n.Sets == nil {
 		n.Sets = [][]int{}
+	}
+	for d := grouped; d < len(groups) && n.Sets != nil; d++ { // dependent columns are what they are in every set
+		for i := range n.Sets {
+			n.Sets[i] = append(n.Sets[i], d)
+		}
 	}
 	hashable := s.allHashable(groups)
 	var after []pathKey
@@ -166,9 +171,9 @@ func (s *upper) collectAggs() (aggs []*expr.Agg, groupings []*expr.Grouping) {
 }
 
 // groupExprs are the expressions to group by, without repetitions and constants,
-// and columns that depend on them (GROUP BY primary key). index maps positions in
-// Query.GroupBy to positions in the result.
-func (s *upper) groupExprs(aggs []*expr.Agg) (groups []expr.Expr, index []int) {
+// and columns that depend on them (GROUP BY primary key), which begin at position
+// grouped. index maps positions in Query.GroupBy to positions in the result.
+func (s *upper) groupExprs() (groups []expr.Expr, index []int, grouped int) {
 	q := s.q
 	pos := map[string]int{}
 	add := func(e expr.Expr) int {
@@ -188,8 +193,9 @@ func (s *upper) groupExprs(aggs []*expr.Agg) (groups []expr.Expr, index []int) {
 		}
 		index = append(index, add(e))
 	}
+	grouped = len(groups)
 	if len(q.GroupBy) == 0 {
-		return groups, index
+		return groups, index, grouped
 	}
 	// Columns outside of aggregates and grouped expressions are functionally dependent.
 	var look func(e expr.Expr)
@@ -214,7 +220,7 @@ func (s *upper) groupExprs(aggs []*expr.Agg) (groups []expr.Expr, index []int) {
 		look(t.Expr)
 	}
 	look(q.Having)
-	return groups, index
+	return groups, index, grouped
 }
 
 func onlyConstants(q *planner.Query) bool {

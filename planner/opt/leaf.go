@@ -142,7 +142,7 @@ func (lv *level) lateralRefs(t *planner.RTE) relSet {
 	}
 	switch t.Kind {
 	case planner.RTESubquery:
-		if t.Sub != nil && t.Lateral {
+		if t.Sub != nil {
 			visitQueryVars(t.Sub, 1, add)
 		}
 	case planner.RTEFunction:

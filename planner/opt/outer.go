@@ -22,29 +22,29 @@ func (lv *level) reduceOuterJoins() {
 	for _, it := range lv.q.From {
 		o.item(it, strict, forced)
 	}
-	if o.gone.empty() {
-		return
-	}
 	// What an anti join's right side shows above it is NULL.
-	gone := func(e expr.Expr) expr.Expr {
-		return lv.p.simplify(mapVars(e, 0, func(v *planner.Var, _ int) expr.Expr {
-			if v.Level == 0 && v.Rel >= 0 && o.gone.has(v.Rel) {
-				return nullConst(v.Typ)
-			}
-			return v
-		}))
-	}
-	if lv.q.Where != nil {
-		lv.q.Where = gone(lv.q.Where)
-	}
-	for i := range lv.q.Targets {
-		lv.q.Targets[i].Expr = gone(lv.q.Targets[i].Expr)
-	}
-	if lv.q.Having != nil {
-		lv.q.Having = gone(lv.q.Having)
-	}
-	for _, it := range lv.q.From {
-		mapOnAbove(it, o.gone, gone)
+	for _, anti := range o.antis {
+		right := itemRels(anti.Right)
+		gone := func(e expr.Expr) expr.Expr {
+			return lv.p.simplify(mapVars(e, 0, func(v *planner.Var, _ int) expr.Expr {
+				if v.Level == 0 && v.Rel >= 0 && right.has(v.Rel) {
+					return nullConst(v.Typ)
+				}
+				return v
+			}))
+		}
+		if lv.q.Where != nil {
+			lv.q.Where = gone(lv.q.Where)
+		}
+		for i := range lv.q.Targets {
+			lv.q.Targets[i].Expr = gone(lv.q.Targets[i].Expr)
+		}
+		if lv.q.Having != nil {
+			lv.q.Having = gone(lv.q.Having)
+		}
+		for _, it := range lv.q.From {
+			mapOnAbove(it, anti, gone)
+		}
 	}
 }
 
@@ -53,25 +53,22 @@ func anyOuter(it planner.JoinItem) bool {
 	return j != nil && (j.Kind == planner.JoinLeft || j.Kind == planner.JoinRight || j.Kind == planner.JoinFull || anyOuter(j.Left) || anyOuter(j.Right))
 }
 
-// mapOnAbove applies f to the conditions outside of the anti joins that own the gone relations.
-func mapOnAbove(it planner.JoinItem, gone relSet, f func(expr.Expr) expr.Expr) {
+// mapOnAbove applies f to the conditions outside of one join.
+func mapOnAbove(it planner.JoinItem, below *planner.JoinTree, f func(expr.Expr) expr.Expr) {
 	j := it.Join
-	if j == nil {
+	if j == nil || j == below {
 		return
 	}
-	mapOnAbove(j.Left, gone, f)
-	if j.Kind == planner.JoinAnti && itemRels(j.Right).in(gone) {
-		return
-	}
-	mapOnAbove(j.Right, gone, f)
+	mapOnAbove(j.Left, below, f)
+	mapOnAbove(j.Right, below, f)
 	if j.On != nil {
 		j.On = f(j.On)
 	}
 }
 
 type outerReducer struct {
-	lv   *level
-	gone relSet
+	lv    *level
+	antis []*planner.JoinTree // left joins that became anti joins
 }
 
 func (o *outerReducer) item(it planner.JoinItem, strict relSet, forced map[varKey]bool) {
@@ -100,7 +97,7 @@ func (o *outerReducer) item(it planner.JoinItem, strict relSet, forced map[varKe
 			j.Kind = planner.JoinInner
 		} else if o.antiPossible(j, right, forced) {
 			j.Kind = planner.JoinAnti
-			o.gone = o.gone.union(right)
+			o.antis = append(o.antis, j)
 		}
 	}
 	on, onNull := nonNullRels(j.On, true), forcedNullVars(j.On)

@@ -80,6 +80,9 @@ func (u *puller) item(it planner.JoinItem, nullable, outer bool) planner.JoinIte
 	u.p.foldQuery(sub)
 	u.p.unnest(sub, u.scalars)
 	u.p.pullUp(sub, u.scalars)
+	if !u.simple(it.Rel, r, nullable, outer) { // what it has taken up itself may stand in the way
+		return it
+	}
 	if len(u.q.Range)+len(sub.Range) > maxRels*3/4 {
 		return it
 	}
@@ -104,6 +107,30 @@ func (u *puller) item(it planner.JoinItem, nullable, outer bool) planner.JoinIte
 	return planner.JoinItem{Rel: -1, Join: &planner.JoinTree{Kind: planner.JoinInner, Left: top, Right: resultItem(u.q), On: m.Where}}
 }
 
+// outerJoinRefersAbove reports that an outer, semi or anti join of the query, or what
+// it joins, reads columns from above: such a condition would have to be evaluated
+// outside of its join.
+func outerJoinRefersAbove(q *planner.Query) bool {
+	var walk func(it planner.JoinItem, inOuter bool) bool
+	walk = func(it planner.JoinItem, inOuter bool) bool {
+		j := it.Join
+		if j == nil {
+			if !inOuter || it.Rel < 0 {
+				return false
+			}
+			return fromRefersAbove(&planner.Query{Range: []*planner.RTE{q.Range[it.Rel]}})
+		}
+		inOuter = inOuter || j.Kind != planner.JoinInner
+		return inOuter && j.On != nil && hasLevel(j.On, 1) || walk(j.Left, inOuter) || walk(j.Right, inOuter)
+	}
+	for _, it := range q.From {
+		if walk(it, false) {
+			return true
+		}
+	}
+	return false
+}
+
 // simple reports that a subquery can become part of the join tree.
 func (u *puller) simple(rel int, r *planner.RTE, nullable, outer bool) bool {
 	s := r.Sub
@@ -112,7 +139,7 @@ func (u *puller) simple(rel int, r *planner.RTE, nullable, outer bool) bool {
 		len(s.RowMarks) > 0 || len(s.CTEs) > 0 || r.SecurityBarrier {
 		return false
 	}
-	if r.Lateral && outer && refersAbove(s) {
+	if outer && refersAbove(s) || outerJoinRefersAbove(s) {
 		return false
 	}
 	if len(s.From) == 0 && outer {

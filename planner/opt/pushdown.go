@@ -167,6 +167,9 @@ func pushable(q *planner.Query, cols map[int]bool) bool {
 		if gap >= 0 && (at[c] == gap || !hasInt(q.GroupBy, at[c])) {
 			return false // added buckets would come back
 		}
+		if _, ok := e.(*planner.Var); q.GroupSets != nil && !ok {
+			return false // where it is grouped it is not what it computes
+		}
 		if volatileExpr(e) || hasSRF(e) || hasSubLink(e) || hasWindow(e) {
 			return false
 		}

@@ -13,6 +13,8 @@ import (
 func (lv *level) planSelect() result {
 	lv.q.CTEs = nil
 	p := lv.p
+	isolateGroups(lv.q)
+	degenerateHaving(lv.q)
 	p.foldQuery(lv.q)
 	if len(lv.q.RowMarks) > 0 {
 		lv.prepareModify()
@@ -52,6 +54,15 @@ func (lv *level) planSelect() result {
 	}
 	p.reset(after)
 	return first
+}
+
+// degenerateHaving: with HAVING but neither GROUP BY nor aggregates the result is
+// one row or none, whatever FROM and WHERE would give.
+func degenerateHaving(q *planner.Query) {
+	if q.Having == nil || q.HasAggs || len(q.GroupBy) > 0 || q.GroupSets != nil {
+		return
+	}
+	q.Where, q.From, q.Having = q.Having, nil, nil
 }
 
 // oneRow reports that the level reads one table by a complete unique key.

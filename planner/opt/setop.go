@@ -28,7 +28,7 @@ func (lv *level) planSetOp() result {
 	if lv.p.err != nil {
 		return result{node: &planner.Empty{}}
 	}
-	return s.finish().result
+	return s.finish(false).result
 }
 
 // setOpNode combines the two sides; unique: no duplicates in the result.

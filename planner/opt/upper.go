@@ -16,8 +16,11 @@ func (lv *level) finishSelect(p *path) *candidate {
 	s.gate()
 	s.group()
 	s.windows()
-	s.targetSRFs()
-	return s.finish()
+	late := s.srfsAfterSort()
+	if !late {
+		s.targetSRFs()
+	}
+	return s.finish(late)
 }
 
 // upper is the state of building above the joins: the node so far and its order.
@@ -258,18 +261,45 @@ func sameColumns(a, b []planner.Column) bool {
 	return true
 }
 
-// finish is DISTINCT, ORDER BY, row locks, LIMIT and the final target list.
-func (s *upper) finish() *candidate {
+// srfsAfterSort reports that set-returning functions of the target list are expanded
+// after DISTINCT ON and ORDER BY, as PostgreSQL does when neither needs their values.
+func (s *upper) srfsAfterSort() bool {
+	q := s.q
+	if !q.HasTargetSRF || len(q.Sort) == 0 || q.Distinct && len(q.DistinctOn) == 0 {
+		return false
+	}
+	for _, it := range q.Sort {
+		if hasSRF(q.Targets[it.Target].Expr) {
+			return false
+		}
+	}
+	for _, t := range q.DistinctOn {
+		if hasSRF(q.Targets[t].Expr) {
+			return false
+		}
+	}
+	return true
+}
+
+// finish is DISTINCT, ORDER BY, row locks, LIMIT and the final target list; lateSRFs
+// says that set-returning functions are still to be expanded.
+func (s *upper) finish(lateSRFs bool) *candidate {
 	q, lv := s.q, s.lv
 	limit := lv.limitTuples()
-	if q.WithTies {
+	top := topExpr(q)
+	if q.WithTies || lateSRFs {
 		limit = 0
 	}
-	top := topExpr(q)
-	if s.at == nil && s.mustProjectEarly() {
+	if lateSRFs {
+		top = nil
+	}
+	if s.at == nil && !lateSRFs && s.mustProjectEarly() {
 		s.projectTargets(false)
 	}
 	if q.Distinct || len(q.DistinctOn) > 0 {
+		if lateSRFs {
+			s.computeSortKeys()
+		}
 		s.distinct()
 	}
 	if len(q.Sort) > 0 {
@@ -282,6 +312,9 @@ func (s *upper) finish() *candidate {
 		} else {
 			s.sort(order, keys, limit, top)
 		}
+	}
+	if lateSRFs {
+		s.targetSRFs()
 	}
 	s.lockRows()
 	if q.Limit != nil || q.Offset != nil {
@@ -344,9 +377,13 @@ func (s *upper) mustProjectEarly() bool {
 // not evaluated again for the result.
 func (s *upper) computeSortKeys() {
 	var extra []expr.Expr
-	for _, it := range s.q.Sort {
+	items := s.q.Sort
+	for _, t := range s.q.DistinctOn {
+		items = append(items[:len(items):len(items)], planner.SortItem{Target: t})
+	}
+	for _, it := range items {
 		t := s.q.Targets[it.Target]
-		if _, constant := isConst(t.Expr); constant || t.Junk || s.b.find(t.Expr) >= 0 {
+		if _, constant := isConst(t.Expr); constant || t.Junk && len(s.q.DistinctOn) == 0 || s.b.find(t.Expr) >= 0 {
 			continue
 		}
 		extra = append(extra, t.Expr)
