@@ -157,6 +157,36 @@ type Scanner interface {
 	Close()
 }
 
+// SeriesScanner is a Scanner of a time-series table that can hand out rows as the
+// store has them, instead of batches.
+type SeriesScanner interface {
+	Scanner
+	// NextRun is the next rows of one series, in ascending order of time; nil at the
+	// end. They are valid until the next call. Columns are ScanSpec.Cols, which must
+	// be the time or no tags.
+	NextRun() (*SeriesRun, error)
+	// HasRuns reports whether NextRun may be called, instead of Next.
+	HasRuns() bool
+}
+
+// SeriesRun is rows of one series.
+type SeriesRun struct {
+	Tags []sqltypes.Datum // in key order
+	// Same: of the series of the run before.
+	Same bool
+	Time []int64
+	Cols []SeriesColumn
+}
+
+// SeriesColumn has one value per row, in the slice of its kind; all are NULL when
+// none is set.
+type SeriesColumn struct {
+	I64  []int64
+	F64  []float64
+	Str  []string
+	Null []bool // nil: none
+}
+
 // RowLock is a row-lock mode, weakest first (PostgreSQL: explicit locking).
 type RowLock uint8
 

@@ -124,6 +124,9 @@ func (x *Execution) buildAggregate(p *planner.Aggregate) (built, error) {
 		kinds = append(kinds, sqltypes.KInt)
 	}
 	o.out = ownBatch(kinds, nil, 0)
+	if s, err := x.seriesAggregate(p, o, kinds); err != nil || s != nil {
+		return built{op: s, kinds: kinds}, err
+	}
 	return built{op: o, kinds: kinds}, nil
 }
 

@@ -83,8 +83,11 @@ func (x *Execution) typedAgg(a *expr.Agg) (fn aggFn, ordered bool) {
 		if p.Name == "max" {
 			sign = -1
 		}
-		if classOf(t) == keyInt {
+		switch classOf(t) {
+		case keyInt:
 			return &minMaxIntAgg{sign: sign}, false
+		case keyFloat:
+			return &minMaxFloatAgg{sign: sign}, false
 		}
 		return &minMaxAgg{typ: t, sign: sign}, false
 	}

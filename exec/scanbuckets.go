@@ -56,17 +56,11 @@ func (s *seriesConds) bucket(p *planner.Scan, e expr.Expr, time int16) (bool, er
 	return true, err
 }
 
-// fill adds the bounds; a bucket function that fails leaves the time unbounded.
+// fill adds the bounds; with fixed buckets they are exactly what the condition says.
 func (b *bucketCond) fill(x *Execution, spec *engine.ScanSpec) (none bool, err error) {
 	v, err := x.scalar(b.value)
 	if err != nil || v.Null {
 		return v.Null, err
-	}
-	if (b.op == ">" || b.op == ">=" || b.op == "=") && b.lowerHolds() {
-		spec.Conds = append(spec.Conds, engine.Cond{Attr: b.attr, Op: 'g', Values: []sqltypes.Datum{v}})
-	}
-	if b.op == ">" || b.op == ">=" {
-		return false, nil
 	}
 	args := make([]sqltypes.Datum, len(b.args))
 	for i, p := range b.args {
@@ -76,27 +70,47 @@ func (b *bucketCond) fill(x *Execution, spec *engine.ScanSpec) (none bool, err e
 			return args[i].Null, err
 		}
 	}
+	if !b.fixed() {
+		return false, nil
+	}
 	call := &sqltypes.Call{Env: x.env, Proc: b.call.Proc, RetType: b.call.Typ}
 	start, err := call.Proc.Fn(call, args)
 	if err != nil {
+		return false, err
+	}
+	bound := func(op byte, d sqltypes.Datum) {
+		spec.Conds = append(spec.Conds, engine.Cond{Attr: b.attr, Op: op, Values: []sqltypes.Datum{d}})
+	}
+	aligned := start.I == v.I
+	if b.op == "=" {
+		if !aligned {
+			return true, nil
+		}
+		bound('g', v)
+	}
+	if aligned && (b.op == "<" || b.op == ">=") {
+		bound(map[string]byte{"<": '<', ">=": 'g'}[b.op], v)
 		return false, nil
 	}
-	end := start
-	if b.op != "<" || start.I != v.I {
-		args[1] = start
-		if end, err = call.Proc.NextBucket(call, args); err != nil {
-			return false, nil
-		}
-	}
-	if b.lowerHolds() {
-		spec.Conds = append(spec.Conds, engine.Cond{Attr: b.attr, Op: '<', Values: []sqltypes.Datum{end}})
+	args[1] = start
+	next, err := call.Proc.NextBucket(call, args)
+	lower := b.op == ">" || b.op == ">="
+	switch {
+	case err != nil && v.I > 0: // after all times
+		return lower || b.op == "=", nil
+	case err != nil: // before all times
+		return !lower, nil
+	case lower:
+		bound('g', next)
+	default:
+		bound('<', next)
 	}
 	return false, nil
 }
 
-// lowerHolds: a bucket starts at or before each of its times. By the wall clock of
-// a zone, at the end of summer time, one may start after some.
-func (b *bucketCond) lowerHolds() bool { return b.call.Proc.Buckets != nil }
+// fixed: a bucket is the times from its start to the next one's. By the wall clock of
+// a zone, at the end of summer time, one may start after some of its times.
+func (b *bucketCond) fixed() bool { return b.call.Proc.Buckets != nil }
 
 // rollupCond is a condition that the store of a continuous aggregate answers.
 type rollupCond struct {

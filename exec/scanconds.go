@@ -16,6 +16,8 @@ type seriesConds struct {
 	buckets []bucketCond
 	rollups []rollupCond
 	tags    *expr.Program // over the tags in key order; nil: no condition
+	// exact: rows that the conditions leave need not be tested again.
+	exact bool
 }
 
 type seriesCond struct {
@@ -33,7 +35,7 @@ func (x *Execution) newSeriesConds(p *planner.Scan) (*seriesConds, error) {
 	if ts == nil || p.Filter == nil {
 		return nil, nil
 	}
-	s := &seriesConds{x: x}
+	s := &seriesConds{x: x, exact: true}
 	place := map[int16]int{} // attribute → position among the tags
 	for i, a := range ts.Tags {
 		place[a] = i
@@ -50,6 +52,7 @@ func (x *Execution) newSeriesConds(p *planner.Scan) (*seriesConds, error) {
 			if err != nil {
 				return nil, err
 			}
+			s.exact = s.exact && s.buckets[len(s.buckets)-1].fixed()
 			continue
 		}
 		if c, ok := s.cond(p, e, ts.Time, place); ok {
@@ -60,11 +63,14 @@ func (x *Execution) newSeriesConds(p *planner.Scan) (*seriesConds, error) {
 				}
 			}
 			s.conds = append(s.conds, c.seriesCond)
+			s.exact = s.exact && !(c.array && c.attr == ts.Time)
 			continue
 		}
 		if t, ok := tagsOnly(p, e, place); ok {
 			onTags = append(onTags, t)
+			continue
 		}
+		s.exact = false
 	}
 	if len(onTags) > 0 {
 		e := onTags[0]

@@ -53,6 +53,8 @@ type scanner struct {
 	allowed []store.Range
 	begin   func(store.Range) *store.Scan
 	stats   store.ScanStats
+	last    *store.Series // of the run before
+	out1    engine.SeriesRun
 	tags    []sqltypes.Datum
 	out     []*expr.Vec
 	refs    []engine.RowRef
