@@ -54,3 +54,22 @@ func TestActivity(t *testing.T) {
 	a.do("COMMIT")
 	b.soon("SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL", "0")
 }
+
+// TestTableStatistics: the statistics views count scans and rows of tables and indexes.
+func TestTableStatistics(t *testing.T) {
+	c := demoCluster(t)
+	cl := dial(t, c.leader())
+	cl.do("CREATE TABLE used (a int PRIMARY KEY, b int); CREATE INDEX used_b ON used (b)")
+	cl.do("INSERT INTO used SELECT g, g % 10 FROM generate_series(1, 100) g")
+	const table = "SELECT seq_scan, seq_tup_read, idx_scan, idx_tup_fetch, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup FROM pg_stat_user_tables WHERE relname = 'used'"
+	cl.want(table, "0|0|0|0|100|0|0|100")
+	cl.do("SELECT count(b) FROM used")
+	cl.want("SELECT b FROM used WHERE a = 7", "7")
+	cl.want("SELECT b FROM used WHERE a = 700", "")
+	cl.want(table, "1|100|2|1|100|0|0|100")
+	cl.do("DELETE FROM used WHERE a = 1")
+	cl.do("UPDATE used SET b = 3 WHERE a = 2")
+	cl.want("SELECT n_tup_ins, n_tup_upd, n_tup_del, n_live_tup FROM pg_stat_user_tables WHERE relname = 'used'", "100|1|1|99")
+	cl.want("SELECT idx_scan > 0, idx_tup_fetch > 0 FROM pg_stat_user_indexes WHERE indexrelname = 'used_pkey'", "t|t")
+	cl.want("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'used_b'", "0")
+}

@@ -53,6 +53,7 @@ func (n *Node) registerStatistics(s *syscat.Set, reg *session.Registry) {
 		}
 		return nil
 	})
+	s.CountUsage(n.usage)
 	lsn := func(index uint64) sqltypes.Datum { return sqltypes.Int(int64(index)) }
 	s.Register("pg_catalog.pg_stat_replication", []string{"application_name", "client_addr", "state", "sent_lsn", "write_lsn", "flush_lsn", "replay_lsn",
 		"sync_priority", "sync_state"}, true, func(_ *syscat.Query, emit syscat.Emit) error {
@@ -91,4 +92,19 @@ func (n *Node) registerStatistics(s *syscat.Set, reg *session.Registry) {
 	for _, name := range []string{"pg_stat_slru", "pg_shmem_allocations", "pg_stat_user_functions", "pg_stat_xact_user_functions"} {
 		s.Register("pg_catalog."+name, nil, true, func(*syscat.Query, syscat.Emit) error { return nil })
 	}
+}
+
+// usage is what the statistics views show of a relation of the home shard.
+func (n *Node) usage(rel, index sqltypes.OID) (out syscat.Usage) {
+	u := n.shard.Usage(rel)
+	switch {
+	case u == nil:
+	case index != 0:
+		x := u.Index(index)
+		out.IndexScans, out.IndexRows = x.Scans.Load(), x.Rows.Load()
+	default:
+		out = syscat.Usage{SeqScans: u.SeqScans.Load(), SeqRows: u.SeqRows.Load(), IndexScans: u.IndexScans.Load(), IndexRows: u.IndexRows.Load(),
+			Inserted: u.Inserted.Load(), Updated: u.Updated.Load(), Deleted: u.Deleted.Load()}
+	}
+	return out
 }

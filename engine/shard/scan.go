@@ -51,6 +51,9 @@ type scanner struct {
 	mark   []byte            // key that the iterator was at
 	broken error
 
+	use *storage.Usage
+	by  *storage.Index // the index that it counts for; nil: a sequential scan
+
 	mem memScan
 }
 
@@ -102,6 +105,11 @@ func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanS
 	if !v.st.db.Acquire() {
 		return nil, errSnapshotTooOld()
 	}
+	s.use = v.s.usage(tbl)
+	if s.by = s.ix; s.by == nil && spec.Spans != nil {
+		s.by = tbl.Key
+	}
+	s.use.Read(s.by, 1, 0)
 	if len(s.spans) > 0 {
 		if err = s.openIterators(v.snap); err != nil {
 			s.Close()
@@ -208,6 +216,7 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 	for {
 		if n, vecs := s.fromMemory(); n > 0 {
 			s.started = true
+			s.use.Read(s.by, 0, int64(n))
 			b.N, b.Sel, b.Cols = n, nil, vecs
 			return n, nil
 		}
@@ -228,6 +237,9 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 		}
 	}
 	s.started = true
+	if n > 0 {
+		s.use.Read(s.by, 0, int64(n))
+	}
 	b.N, b.Sel, b.Cols = n, nil, s.dec.Finish()
 	return n, nil
 }

@@ -93,6 +93,7 @@ type Shard struct {
 	gate    sync.RWMutex          // see gatedLog
 	refusal atomic.Pointer[error] // see Refuse
 	known   sync.Map              // damaged files, by path
+	usages  usages
 
 	clogMu sync.Mutex
 	clog   commitlog.Log // guarded by clogMu

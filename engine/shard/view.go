@@ -111,6 +111,8 @@ func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index
 	if !x.Clustered && !x.Exclusive(key) {
 		return ref, false, nil // a NULL equals nothing
 	}
+	use := v.s.usage(tbl)
+	use.Read(x, 1, 0)
 	buf := keyBuffers.Get().(*[]byte)
 	defer keyBuffers.Put(buf)
 	*buf = x.AppendKey((*buf)[:0], key)
@@ -137,6 +139,7 @@ func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index
 	if err != nil || !found {
 		return ref, false, err
 	}
+	use.Read(x, 0, 1)
 	ref.Seq = r.seq
 	if ref.Xid, err = storage.XidOf(r.val); err == nil {
 		err = tbl.DecodeRow(k, r.val, colsOrNone(cols), dst)
@@ -235,6 +238,11 @@ func (s *Shard) GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalo
 	if s.ddl.Load() != ddl {
 		return false, true, nil
 	}
+	n := int64(0)
+	if found {
+		n = 1
+	}
+	s.usage(tbl).Read(x, 1, n)
 	return found, false, nil
 }
 

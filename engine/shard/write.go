@@ -148,6 +148,7 @@ func (t *Txn) Insert(ctx context.Context, wt *engine.WriteTarget, row []sqltypes
 		}
 	}
 	ref.Seq = t.put(ref.Key, tbl.AppendRow(nil, ref.Xid, row))
+	t.s.usage(tbl).Inserted.Add(1)
 	return ref, nil, t.failed
 }
 
@@ -385,6 +386,7 @@ func (t *Txn) Update(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 		t.moves = append(t.moves, move{ref.Key, ref.Xid, to.Key})
 	}
 	to.Seq = t.put(to.Key, tbl.AppendRow(nil, xid, row))
+	t.s.usage(tbl).Updated.Add(1)
 	return to, t.failed
 }
 
@@ -537,5 +539,6 @@ func (t *Txn) Delete(ctx context.Context, wt *engine.WriteTarget, ref engine.Row
 		}
 	}
 	t.put(ref.Key, nil)
+	t.s.usage(tbl).Deleted.Add(1)
 	return t.failed
 }

@@ -22,6 +22,8 @@ type Table struct {
 	Key *Index
 	// Indexes are the others, in the descriptor's order.
 	Indexes []*Index
+	// Usage counts what is done with the table; nil until the shard knows.
+	Usage atomic.Pointer[Usage]
 
 	layouts []*layout
 	attrs   []attr // by attribute number - 1

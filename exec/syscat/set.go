@@ -51,6 +51,8 @@ type Set struct {
 	byName map[string]*table
 	byOID  map[sqltypes.OID]*table
 	order  []*table
+	// counters is where the statistics views read; nil: nothing is counted.
+	counters Counters
 }
 
 // New returns the set with everything that needs only the catalogue. Relations

@@ -7,11 +7,29 @@ import (
 	"ostraka/sqltypes"
 )
 
-// registerStats declares the statistics views. Ostraka counts no scans and no
-// blocks per table: those columns are 0, as they are in PostgreSQL for a table
-// that nobody used since the statistics were reset; the numbers of rows and the
-// time of ANALYZE are real.
+// Usage is what statements did with a relation or index on this node since it started.
+type Usage struct {
+	SeqScans, SeqRows, IndexScans, IndexRows, Inserted, Updated, Deleted int64
+}
+
+// Counters gives the usage of a relation, or of one of its indexes (index 0: of the relation).
+type Counters func(rel, index sqltypes.OID) Usage
+
+// CountUsage declares the statistics views anew over what is counted. Until then
+// they show what ANALYZE found.
+func (s *Set) CountUsage(of Counters) { s.counters = of; registerStats(s) }
+
+// registerStats declares the statistics views. Ostraka counts no blocks: those
+// columns are 0, as they are in PostgreSQL for a table that nobody used since the
+// statistics were reset; scans, rows and the time of ANALYZE are real.
 func registerStats(s *Set) {
+	usage := func(rel, index sqltypes.OID) Usage {
+		if s.counters == nil || rel < catalog.FirstUserOID {
+			return Usage{}
+		}
+		return s.counters(rel, index)
+	}
+	n64 := sqltypes.Int
 	tables := []string{"relid", "schemaname", "relname", "seq_scan", "seq_tup_read", "idx_scan", "idx_tup_fetch", "n_tup_ins", "n_tup_upd", "n_tup_del",
 		"n_tup_hot_upd", "n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum", "last_analyze", "vacuum_count", "autovacuum_count",
 		"analyze_count", "autoanalyze_count"}
@@ -23,11 +41,16 @@ func registerStats(s *Set) {
 				at = sqltypes.Int(st.AnalyzedAt)
 			}
 		}
-		idx := z
+		u := usage(r.OID, 0)
+		idx, fetched := n64(u.IndexScans), n64(u.IndexRows)
 		if len(r.Indexes) == 0 {
-			idx = sqltypes.Null
+			idx, fetched = sqltypes.Null, sqltypes.Null
 		}
-		emit(oid(r.OID), text(schema), text(r.Name), z, z, idx, idx, z, z, z, z, live, z, z, z, at, z, z, n, z)
+		if at.Null { // never analysed: what came and went here
+			live = n64(max(u.Inserted-u.Deleted, 0))
+		}
+		emit(oid(r.OID), text(schema), text(r.Name), n64(u.SeqScans), n64(u.SeqRows), idx, fetched, n64(u.Inserted), n64(u.Updated), n64(u.Deleted), z, live,
+			z, z, z, at, z, z, n, z)
 	})
 	io := []string{"relid", "schemaname", "relname", "heap_blks_read", "heap_blks_hit", "idx_blks_read", "idx_blks_hit"}
 	s.tableStats("statio", io, func(_ *Query, schema string, r *catalog.Relation, emit Emit) {
@@ -42,8 +65,13 @@ func registerStats(s *Set) {
 		z := num(0)
 		emit(oid(r.OID), text(schema), text(r.Name), z, z, z, z, z, z, z, z)
 	})
-	s.indexStats("stat", []string{"relid", "indexrelid", "schemaname", "relname", "indexrelname", "idx_scan", "idx_tup_read", "idx_tup_fetch"}, 3)
-	s.indexStats("statio", []string{"relid", "indexrelid", "schemaname", "relname", "indexrelname", "idx_blks_read", "idx_blks_hit"}, 2)
+	s.indexStats("stat", []string{"relid", "indexrelid", "schemaname", "relname", "indexrelname", "idx_scan", "idx_tup_read", "idx_tup_fetch"},
+		func(rel, ix sqltypes.OID) []sqltypes.Datum {
+			u := usage(rel, ix)
+			return []sqltypes.Datum{n64(u.IndexScans), n64(u.IndexRows), n64(u.IndexRows)}
+		})
+	s.indexStats("statio", []string{"relid", "indexrelid", "schemaname", "relname", "indexrelname", "idx_blks_read", "idx_blks_hit"},
+		func(_, _ sqltypes.OID) []sqltypes.Datum { return []sqltypes.Datum{n64(0), n64(0)} })
 	s.static("pg_catalog.pg_stats", []string{"schemaname", "tablename", "attname", "inherited", "null_frac", "avg_width", "n_distinct",
 		"most_common_freqs", "correlation"}, columnStats)
 }
@@ -61,7 +89,7 @@ func (s *Set) tableStats(kind string, cols []string, row func(*Query, string, *c
 		if s.byName[name] == nil {
 			continue
 		}
-		s.static(name, cols, func(q *Query, emit Emit) error {
+		s.Register(name, cols, true, func(q *Query, emit Emit) error {
 			eachTable(q, func(schema string, r *catalog.Relation) {
 				if shown(r) {
 					row(q, schema, r, emit)
@@ -72,17 +100,14 @@ func (s *Set) tableStats(kind string, cols []string, row func(*Query, string, *c
 	}
 }
 
-func (s *Set) indexStats(kind string, cols []string, counters int) {
+func (s *Set) indexStats(kind string, cols []string, counters func(rel, index sqltypes.OID) []sqltypes.Datum) {
 	for which, shown := range visibility {
-		s.static("pg_catalog.pg_"+kind+"_"+which+"_indexes", cols, func(q *Query, emit Emit) error {
+		s.Register("pg_catalog.pg_"+kind+"_"+which+"_indexes", cols, true, func(q *Query, emit Emit) error {
 			eachTable(q, func(schema string, r *catalog.Relation) {
 				for _, ix := range r.Indexes {
 					if shown(r) {
 						row := []sqltypes.Datum{oid(r.OID), oid(ix.OID), text(schema), text(r.Name), text(ix.Name)}
-						for range counters {
-							row = append(row, num(0))
-						}
-						emit(row...)
+						emit(append(row, counters(r.OID, ix.OID)...)...)
 					}
 				}
 			})
