@@ -20,7 +20,7 @@ var fixedRows = sync.OnceValue(func() map[string][][]sqltypes.Datum {
 	var rel *catalog.Relation
 	byName := map[string]*catalog.Relation{}
 	for _, f := range facts() {
-		if f.schema == "pg_catalog" {
+		if f.schema != "pg_toast" && f.kind == 'r' {
 			byName[f.rel.Name] = f.rel
 		}
 	}
@@ -50,6 +50,13 @@ func fixedValue(env *sqltypes.Env, typ sqltypes.OID, s string) sqltypes.Datum {
 		return sqltypes.Text(s) // types without input; emitFixedACL makes access lists of the first
 	}
 	t := sqltypes.TypeByOID(typ)
+	switch domainNames[typ] {
+	case "":
+	case "cardinal_number":
+		t = sqltypes.TypeByOID(sqltypes.OIDInt4)
+	default:
+		t = sqltypes.TypeByOID(sqltypes.OIDText)
+	}
 	if t.Kind == sqltypes.KInt && typ != sqltypes.OIDBool && typ != sqltypes.OIDChar {
 		t = sqltypes.TypeByOID(sqltypes.OIDInt8) // regproc and its kin are numbers here
 	}
@@ -81,10 +88,10 @@ func (q *Query) emitFixedACL(name, column string, emit Emit) {
 	}
 }
 
-// columnNames are all columns of a relation of pg_catalog.
+// columnNames are all columns of a system relation.
 func columnNames(name string) []string {
 	for _, f := range facts() {
-		if f.schema == "pg_catalog" && f.rel.Name == name {
+		if f.schema != "pg_toast" && f.rel.Name == name {
 			out := make([]string, len(f.rel.Columns))
 			for i, c := range f.rel.Columns {
 				out[i] = c.Name
@@ -101,6 +108,13 @@ func registerFacts(s *Set) {
 		"pg_cast", "pg_conversion", "pg_tablespace",
 		"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_extension"} {
 		s.static("pg_catalog."+name, columnNames(name), func(_ *Query, emit Emit) error {
+			emitFixed(name, emit)
+			return nil
+		})
+	}
+	// sql_features is left out: it says what PostgreSQL supports.
+	for _, name := range []string{"sql_implementation_info", "sql_parts", "sql_sizing"} {
+		s.static("information_schema."+name, columnNames(name), func(_ *Query, emit Emit) error {
 			emitFixed(name, emit)
 			return nil
 		})

@@ -65,6 +65,7 @@ func registerRoles(s *Set) {
 		}
 		return nil
 	})
+	s.static("pg_catalog.pg_shdepend", columnNames("pg_shdepend"), sharedDependRows)
 	s.static("pg_catalog.pg_init_privs", columnNames("pg_init_privs"), initPrivileges)
 	s.static("pg_catalog.pg_default_acl", []string{"oid", "defaclrole", "defaclnamespace", "defaclobjtype", "defaclacl"}, func(q *Query, emit Emit) error {
 		for i, d := range q.Cat.DefaultACLs() {

@@ -57,10 +57,11 @@ func main() {
 var fixed = []string{"pg_type", "pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc",
 	"pg_operator", "pg_cast", "pg_aggregate", "pg_range", "pg_conversion", "pg_tablespace",
 	"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_description", "pg_extension",
-	"pg_class", "pg_rewrite", "pg_depend", "pg_init_privs"}
+	"pg_class", "pg_rewrite", "pg_depend", "pg_init_privs",
+	"information_schema.sql_implementation_info", "information_schema.sql_parts", "information_schema.sql_sizing"}
 
-// own tells the rows of a relation about the system's objects from those about users'.
-var own = map[string]string{"pg_depend": "objid", "pg_init_privs": "objoid"}
+// objid is the column that tells rows about the system's objects from those about users', where it is not the first.
+var objid = map[string]string{"pg_depend": "objid", "pg_init_privs": "objoid"}
 
 // writeRows dumps the fixed relations: a line "T name column…" and then the rows, in COPY's text form.
 func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
@@ -70,19 +71,27 @@ func writeRows(ctx context.Context, conn *pgx.Conn, path string) error {
 	}
 	defer f.Close()
 	for _, rel := range fixed {
+		schema, plain := "pg_catalog", strings.TrimPrefix(rel, "information_schema.")
+		if plain != rel {
+			schema, rel = "information_schema", plain
+		}
 		var names, list string
 		err := conn.QueryRow(ctx, `SELECT string_agg(attname, E'\t' ORDER BY attnum), string_agg(CASE atttypid::regtype::text
 			WHEN 'regproc' THEN attname || '::oid' WHEN 'pg_node_tree' THEN CASE attname WHEN 'typdefaultbin' THEN attname ELSE 'NULL' END ELSE attname::text END, ', ' ORDER BY attnum)
-			FROM pg_attribute WHERE attrelid = ('pg_catalog.' || $1)::regclass AND attnum > 0 AND NOT attisdropped`, rel).Scan(&names, &list)
+			FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`, schema+"."+rel).Scan(&names, &list)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(f, "T\t%s\t%s\n", rel, names)
 		first := strings.SplitN(list, ",", 2)[0]
-		if own[rel] != "" {
-			first = own[rel]
+		if objid[rel] != "" {
+			first = objid[rel]
 		}
-		if _, err := conn.PgConn().CopyTo(ctx, f, fmt.Sprintf("COPY (SELECT %s FROM pg_catalog.%s WHERE %s::oid < 16384 ORDER BY 1, 2) TO STDOUT", list, rel, first)); err != nil {
+		own := "WHERE " + first + "::oid < 16384"
+		if schema != "pg_catalog" {
+			own = ""
+		}
+		if _, err := conn.PgConn().CopyTo(ctx, f, fmt.Sprintf("COPY (SELECT %s FROM %s.%s %s ORDER BY 1, 2) TO STDOUT", list, schema, rel, own)); err != nil {
 			return err
 		}
 	}
