@@ -22,6 +22,7 @@ type Collection struct {
 	Rel     *catalog.Relation
 	Indexes []*Index // without the one of _id
 	single  map[string]*Index
+	record  *Recording // nil: changes are not kept
 	target  *engine.WriteTarget
 }
 
@@ -70,6 +71,10 @@ func Lookup(cat *catalog.Catalog, name string) (*Collection, error) {
 		c.Indexes = append(c.Indexes, x)
 	}
 	c.single = c.singles()
+	var err error
+	if c.record, err = readRecording(c); err != nil {
+		return nil, err
+	}
 	c.target = &engine.WriteTarget{Rel: rel}
 	if len(c.Indexes) > 0 {
 		c.target.EvalMany = c.keysOf
@@ -209,6 +214,7 @@ func (r *runner) dropCollection(ctx context.Context, cmd *Command) (Result, erro
 	for _, id := range catalog.StorageIDs(c.Rel) {
 		w.DeleteStorage(id)
 	}
+	r.st.Txn.DropFeed(c.Rel)
 	w.DropRelation(c.Rel.OID)
 	return Result{Value: sqltypes.JSONBoolOf(true)}, nil
 }

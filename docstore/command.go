@@ -42,11 +42,12 @@ const (
 	OpCompact
 	OpExplain // the plan of a find
 	OpExpire  // delete what TTL indexes say is over
+	OpRecordChanges
 )
 
 var opNames = [...]string{"", "insert", "find", "find_one", "count", "distinct", "update", "update_one", "replace_one", "find_one_and_update",
 	"delete", "delete_one", "aggregate", "create_collection", "drop_collection", "list_collections", "create_index", "list_indexes", "drop_index",
-	"text_search", "vector_search", "find_for_update", "watch", "stats", "compact", "explain", "expire"}
+	"text_search", "vector_search", "find_for_update", "watch", "stats", "compact", "explain", "expire", "record_changes"}
 
 // String is the name of the doc function.
 func (o Op) String() string {
@@ -61,7 +62,7 @@ func (o Op) String() string {
 func (o Op) Writes() bool {
 	switch o {
 	case OpInsert, OpUpdate, OpUpdateOne, OpReplaceOne, OpFindAndUpdate, OpDelete, OpDeleteOne, OpCreateCollection,
-		OpDropCollection, OpCreateIndex, OpDropIndex, OpFindForUpdate, OpCompact, OpExpire:
+		OpDropCollection, OpCreateIndex, OpDropIndex, OpFindForUpdate, OpCompact, OpExpire, OpRecordChanges:
 		return true
 	}
 	return false
@@ -70,7 +71,7 @@ func (o Op) Writes() bool {
 // DDL reports a command that changes the catalogue: it goes to every shard.
 func (o Op) DDL() bool {
 	switch o {
-	case OpCreateCollection, OpDropCollection, OpCreateIndex, OpDropIndex:
+	case OpCreateCollection, OpDropCollection, OpCreateIndex, OpDropIndex, OpRecordChanges:
 		return true
 	}
 	return false
@@ -96,7 +97,8 @@ type Command struct {
 	Upsert     bool
 	// ReturnNew: OpFindAndUpdate answers the document as it is afterwards.
 	ReturnNew bool
-	// Name is an index or, in OpWatch, a resume token.
+	// Name is an index or, in OpWatch, the place behind which changes are wanted: "" the
+	// end, PlaceOfAll the beginning of all.
 	Name string
 	// Index is the index of OpCreateIndex.
 	Index *IndexSpec
@@ -168,6 +170,11 @@ type State struct {
 	Fetch func(ctx context.Context, cmd *Command) (Result, error)
 	// NewID makes the _id of a document that has none; nil: NewObjectID.
 	NewID func() JSON
+	// Feeds has the changes that OpWatch reads; nil: it is refused.
+	Feeds engine.Engine
+	// MapVersion is kept with recorded changes: the version of the chunk map that the
+	// shard knows; 0: none.
+	MapVersion uint64
 	// Wrote, when not nil, is told every document that is written or deleted, as it
 	// was (zero: a new one) and as it is (zero: deleted), in the same transaction.
 	Wrote func(ctx context.Context, collection string, was, is JSON) error

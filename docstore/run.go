@@ -85,6 +85,10 @@ func Run(ctx context.Context, st *State, cmd *Command) (Result, error) {
 		return r.createIndex(ctx, cmd)
 	case OpDropIndex:
 		return r.dropIndex(ctx, cmd)
+	case OpRecordChanges:
+		return r.recordChanges(ctx, cmd)
+	case OpWatch:
+		return r.watch(ctx, cmd)
 	case OpListIndexes:
 		return r.listIndexes(cmd)
 	}
@@ -155,15 +159,7 @@ func (r *runner) put(ctx context.Context, c *Collection, doc, id JSON) error {
 	if _, _, err := r.st.Txn.Insert(ctx, c.target, row[:], nil); err != nil {
 		return c.explainDuplicate(err, doc)
 	}
-	return r.wrote(ctx, c, JSON{}, doc)
-}
-
-// wrote tells State.Wrote.
-func (r *runner) wrote(ctx context.Context, c *Collection, was, is JSON) error {
-	if r.st.Wrote == nil {
-		return nil
-	}
-	return r.st.Wrote(ctx, c.Name(), was, is)
+	return r.wrote(ctx, c, JSON{}, doc, "insert")
 }
 
 // explainDuplicate gives a unique violation a detail in terms of the document.

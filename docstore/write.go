@@ -194,7 +194,11 @@ func (r *runner) change(ctx context.Context, c *Collection, up *Update, t *targe
 	if _, err = r.st.Txn.Update(ctx, c.target, t.ref, old, []sqltypes.Datum{old[0], doc.Datum()}); err != nil {
 		return doc, c.explainDuplicate(err, doc)
 	}
-	return doc, r.wrote(ctx, c, t.doc, doc)
+	op := "update"
+	if !up.replace.IsZero() {
+		op = "replace"
+	}
+	return doc, r.wrote(ctx, c, t.doc, doc, op)
 }
 
 // upsert inserts the document that the filter's equalities and the update make.
@@ -279,7 +283,7 @@ func (r *runner) delete(ctx context.Context, cmd *Command) (Result, error) {
 		if err := r.st.Txn.Delete(ctx, p.c.target, t.ref, t.row()); err != nil {
 			return err
 		}
-		return r.wrote(ctx, p.c, t.doc, JSON{})
+		return r.wrote(ctx, p.c, t.doc, JSON{}, "delete")
 	})
 	if err != nil {
 		return Result{}, err

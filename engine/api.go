@@ -329,6 +329,14 @@ type Txn interface {
 	// identical ones within a transaction are sent once.
 	Notify(channel, payload string) error
 
+	// AppendFeed adds to the feed of a relation; it is readable once the transaction
+	// has committed, at the place of its commit.
+	AppendFeed(ctx context.Context, rel *catalog.Relation, val []byte) error
+	// TrimFeed removes at commit what was before a place already; DropFeed removes all,
+	// with what the transaction itself has added.
+	TrimFeed(rel *catalog.Relation, before FeedPos)
+	DropFeed(rel *catalog.Relation)
+
 	// BulkLoad tells that many rows follow: effects may spill and be staged.
 	BulkLoad()
 	// MemoryUsed is the size of the write buffer in bytes.
@@ -414,6 +422,11 @@ type Engine interface {
 	// ReadNewest lets read look at a few rows of the newest applied local state. What
 	// it has seen counts only if stale is false: else a newer catalogue than cat is current.
 	ReadNewest(ctx context.Context, cat *catalog.Catalog, read func(r NewestReader) error) (stale bool, err error)
+
+	// ReadFeed calls f for what a relation's feed has behind a place, in order, until it
+	// answers false or the end of the newest applied local state; val is valid during
+	// the call only. The place of the first addition of all is told even if f is nil.
+	ReadFeed(ctx context.Context, rel *catalog.Relation, after FeedPos, f func(pos FeedPos, val []byte) (more bool, err error)) (Feed, error)
 
 	// Applied is the newest applied position; WaitApplied blocks until it is reached.
 	Applied() commitlog.Position

@@ -15,7 +15,8 @@ import (
 const expiryInterval = time.Minute
 
 // runExpiry deletes documents that are older than their collection's TTL index
-// says, where this node leads the shard that has them.
+// says, and recorded changes that are kept no longer, where this node leads the
+// shard that has them.
 func (n *Node) runExpiry() {
 	defer n.wg.Done()
 	t := time.NewTicker(expiryInterval)
@@ -56,10 +57,10 @@ func expireDocuments(ctx context.Context, eng engine.Engine, now time.Time) erro
 			return err
 		}
 		for _, c := range list {
-			if !c.Expires() {
+			if !c.Expires() && c.Recording() == nil {
 				continue
 			}
-			err := expireCollection(ctx, eng, d, c.Name(), now)
+			err := expireCollection(ctx, eng, d, c, now)
 			if errors.Is(err, engine.ErrNotLeader) {
 				return nil
 			}
@@ -69,7 +70,7 @@ func expireDocuments(ctx context.Context, eng engine.Engine, now time.Time) erro
 	return failed
 }
 
-func expireCollection(ctx context.Context, eng engine.Engine, d *catalog.Database, name string, now time.Time) error {
+func expireCollection(ctx context.Context, eng engine.Engine, d *catalog.Database, c *docstore.Collection, now time.Time) error {
 	tx, err := eng.Begin(ctx, engine.TxnOptions{Database: d.OID, LockTimeout: expiryInterval})
 	if err != nil {
 		return err
@@ -78,7 +79,13 @@ func expireCollection(ctx context.Context, eng engine.Engine, d *catalog.Databas
 	if err := tx.StartStatement(ctx); err != nil {
 		return err
 	}
-	if _, err := docstore.Run(ctx, &docstore.State{View: tx, Txn: tx, Now: now}, &docstore.Command{Op: docstore.OpExpire, Collection: name, Take: -1}); err != nil {
+	st := &docstore.State{View: tx, Txn: tx, Now: now}
+	if c.Expires() {
+		if _, err := docstore.Run(ctx, st, &docstore.Command{Op: docstore.OpExpire, Collection: c.Name(), Take: -1}); err != nil {
+			return err
+		}
+	}
+	if _, err := docstore.TrimChanges(ctx, eng, st, c); err != nil {
 		return err
 	}
 	_, err = tx.Commit(ctx)

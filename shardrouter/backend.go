@@ -76,6 +76,19 @@ func (b EngineBackend) Run(ctx context.Context, req *Request) (docstore.Result, 
 		defer v.Close() // streams hold snapshots of their own
 		return Serve(ctx, b.Engine, &docstore.State{View: v, Now: req.Now}, b.Home, req)
 	}
+	for try := 0; ; try++ {
+		res, err := b.write(ctx, req)
+		// A descriptor was replaced under it: nothing has happened.
+		if err == nil || try == maxStale || !errors.Is(err, engine.ErrStale) {
+			return res, err
+		}
+	}
+}
+
+// maxStale bounds how often a write begins anew because of concurrent DDL.
+const maxStale = 10
+
+func (b EngineBackend) write(ctx context.Context, req *Request) (docstore.Result, error) {
 	t, err := b.begin(ctx, TxnOptions{})
 	if err != nil {
 		return docstore.Result{}, err

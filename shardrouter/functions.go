@@ -96,6 +96,10 @@ func register(list []docFunc) {
 		switch f.op {
 		case docstore.OpFind, docstore.OpFindOne:
 			p.Quick = f.quick
+		case docstore.OpWatch: // must not hold a snapshot while it waits
+			p.Quick = func(c *sqltypes.Call, args []sqltypes.Datum, emit func([]sqltypes.Datum) error) (bool, error) {
+				return true, f.emitAll(c, args, emit)
+			}
 		}
 		switch f.op {
 		case docstore.OpFind, docstore.OpDistinct, docstore.OpAggregate, docstore.OpFindForUpdate:

@@ -142,11 +142,11 @@ var docFuncs = []docFunc{
 			}
 			return fillFind(a, cmd)
 		}},
-	{op: docstore.OpWatch, params: []param{pColl, {"token", tText, "NULL::text"}, {"take", tInt, "100::bigint"}, {"wait_ms", tInt, "0::bigint"}, pFilter},
+	{op: docstore.OpWatch, params: []param{pColl, {"resume_after", tText, "NULL::text"}, {"take", tInt, "100::bigint"}, {"max_await", tInt, "0::bigint"}, pFilter},
 		ret: tJsonb, set: true,
 		fill: func(a *arguments, cmd *docstore.Command) error {
-			cmd.Name, cmd.Take, cmd.Filter = a.text("token"), a.count("take", -1), a.json("filter")
-			cmd.Wait = time.Duration(min(a.count("wait_ms", 0), 600_000)) * time.Millisecond
+			cmd.Name, cmd.Take, cmd.Filter = a.text("resume_after"), a.count("take", 100), a.json("filter")
+			cmd.Wait = time.Duration(min(a.count("max_await", 0), 600_000)) * time.Millisecond
 			return nil
 		}},
 	{op: docstore.OpStats, params: []param{pColl}, ret: tJsonb, answer: answerValue},
@@ -155,6 +155,18 @@ var docFuncs = []docFunc{
 		answer: func(res *docstore.Result) (sqltypes.Datum, error) { return sqltypes.Int(res.Deleted), nil }},
 	{op: docstore.OpExplain, params: []param{pColl, pFilter, pSort, pSkip, pTake, pProj}, ret: tText, set: true, fill: fillFind,
 		row: func(doc docstore.JSON) []sqltypes.Datum { return []sqltypes.Datum{sqltypes.Text(doc.Str())} }},
+	{op: docstore.OpRecordChanges, params: []param{pColl, {"on", tBool, "true"}, {"keep_seconds", tInt, "NULL::bigint"}, {"keep_changes", tInt, "NULL::bigint"},
+		{"before", tBool, "false"}}, ret: tBool, writes: true,
+		fill: func(a *arguments, cmd *docstore.Command) error {
+			pairs := []sqltypes.JSONPair{{Key: "on", Value: sqltypes.JSONBoolOf(a.flag("on"))}, {Key: "before", Value: sqltypes.JSONBoolOf(a.flag("before"))}}
+			for _, name := range []string{"keep_seconds", "keep_changes"} {
+				if d := a.get(name); !d.Null {
+					pairs = append(pairs, sqltypes.JSONPair{Key: name, Value: sqltypes.JSONNumberOf(sqltypes.NumericInt(d.I))})
+				}
+			}
+			cmd.Options = sqltypes.JSONObjectOf(pairs)
+			return nil
+		}, answer: answerBool},
 }
 
 // scored are the columns of a search.

@@ -298,6 +298,11 @@ func (v *moving) prepare(c *moved) error {
 	if _, err := v.ask(v.move.To, KindDDL, c, &docstore.Command{Op: docstore.OpCreateCollection}); err != nil {
 		return err
 	}
+	if rec := c.coll.Recording(); rec != nil {
+		if _, err := v.ask(v.move.To, KindDDL, c, &docstore.Command{Op: docstore.OpRecordChanges, Options: rec.Options()}); err != nil {
+			return err
+		}
+	}
 	for _, x := range c.coll.Indexes {
 		spec := x.Spec
 		if _, err := v.ask(v.move.To, KindDDL, c, &docstore.Command{Op: docstore.OpCreateIndex, Index: &spec}); err != nil {

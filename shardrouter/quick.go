@@ -60,3 +60,22 @@ func (f *docFunc) quick(c *sqltypes.Call, args []sqltypes.Datum, emit func([]sql
 	}
 	return true, nil
 }
+
+// emitAll is a call in the ordinary way.
+func (f *docFunc) emitAll(c *sqltypes.Call, args []sqltypes.Datum, emit func([]sqltypes.Datum) error) error {
+	res, err := f.run(c, args)
+	if err != nil {
+		return err
+	}
+	defer res.Docs.Close()
+	for {
+		doc, ok, err := res.Docs.Next()
+		if err != nil || !ok {
+			return err
+		}
+		row := [1]sqltypes.Datum{doc.Datum()}
+		if err := emit(row[:]); err != nil {
+			return err
+		}
+	}
+}

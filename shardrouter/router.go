@@ -48,6 +48,9 @@ func (l Local) Run(ctx context.Context, sess SessionContext, cmd *docstore.Comma
 	if err != nil {
 		return docstore.Result{}, err
 	}
+	if cmd.Op == docstore.OpWatch {
+		return watchHome(ctx, sess, cmd)
+	}
 	st := &docstore.State{Now: sess.Now(), Owner: sess.RoleOID(), May: sess.MayUse, Fetch: l.Fetch}
 	release := func() {}
 	if writes {

@@ -127,6 +127,10 @@ func (s *side) read(ctx context.Context) (docstore.Result, error) {
 		return docstore.Result{}, err
 	}
 	cmd := *s.req.Cmd
+	if cmd.Op == docstore.OpWatch {
+		s.st.Feeds = s.eng
+		return docstore.Run(ctx, s.st, &cmd)
+	}
 	cmd.Accept = s.accept()
 	return docstore.Run(ctx, s.st, &cmd)
 }
@@ -178,6 +182,7 @@ func (s *side) write(ctx context.Context) (docstore.Result, error) {
 			return docstore.Result{}, pgerror.New(pgerror.TRSerializationFailure, "could not serialize access because chunks have moved")
 		}
 	}
+	s.st.MapVersion = s.owned(newest).Version
 	cmd := *s.req.Cmd
 	cmd.Accept = s.accept()
 	if s.key == nil {
@@ -242,7 +247,7 @@ func (s *side) record(o *catalog.Owned) func(ctx context.Context, collection str
 // ddl changes the shard's part of a collection; doing it again is no error.
 func (s *side) ddl(ctx context.Context) (docstore.Result, error) {
 	cmd := *s.req.Cmd
-	if cmd.Op == docstore.OpCreateIndex || cmd.Op == docstore.OpCreateCollection {
+	if cmd.Op == docstore.OpCreateIndex || cmd.Op == docstore.OpCreateCollection || cmd.Op == docstore.OpRecordChanges {
 		if err := s.ensure(ctx, cmd.Collection); err != nil || cmd.Op == docstore.OpCreateCollection {
 			return docstore.Result{}, err
 		}

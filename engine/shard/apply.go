@@ -67,6 +67,9 @@ type batch struct {
 	token   []byte
 	// A value that comes in parts.
 	partKey, part []byte
+	// The entry's place.
+	pos     commitlog.Position
+	ordinal uint32
 }
 
 func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, lastTerm uint64, config []byte) ([]error, error) {
@@ -92,6 +95,7 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 			results[i] = commitlog.ErrRefused
 			continue
 		}
+		b.pos, b.ordinal = e.Position, uint32(e.Ordinal)
 		ok, err := b.entry(e.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("shard: applying entry %d.%d: %w", e.Position.Index, e.Ordinal, err)
@@ -186,6 +190,9 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 					return effects.ErrMalformed
 				}
 				b.partKey, b.part = nil, nil
+			}
+			if storage.IsFeedKey(o.Key) {
+				o.Key = storage.StampFeedKey(o.Key, b.pos.Epoch, b.pos.Index, b.ordinal)
 			}
 			b.touched.Key(o.Key)
 			err = b.b.Set(o.Key, o.Value, nil)

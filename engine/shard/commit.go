@@ -17,7 +17,7 @@ var emptyBuffer = new(txn.Buffer)
 
 // hasEffects reports whether there is anything to commit.
 func (t *Txn) hasEffects() bool {
-	return t.writes.Len() > 0 || len(t.ddl) > 0 || len(t.dropped) > 0 || len(t.notes) > 0 || len(t.seqs) > 0 || t.told
+	return t.writes.Len() > 0 || len(t.ddl) > 0 || len(t.dropped) > 0 || len(t.trims) > 0 || len(t.noFeeds) > 0 || len(t.notes) > 0 || len(t.seqs) > 0 || t.told
 }
 
 // Commit implements engine.Txn.
@@ -179,7 +179,7 @@ func (t *Txn) encode(ctx context.Context) ([]byte, error) {
 		return payload, err
 	}
 	w := effects.NewWriter(make([]byte, 0, size+64), t.xid.Load())
-	t.encodeToken(w)
+	t.encodeFirst(w)
 	t.eachEffect(descs, func(n int) *effects.Writer { return w })
 	t.encodeDrops(w)
 	if t.stream != nil {
@@ -282,6 +282,14 @@ func (t *Txn) skipper() func(key string) bool {
 	return func(key string) bool { return dropped[key[:dataPrefixLen(key)]] }
 }
 
+// encodeFirst writes what stands before the writes.
+func (t *Txn) encodeFirst(w *effects.Writer) {
+	t.encodeToken(w)
+	for _, f := range t.trims {
+		w.DeleteRange(f.lo, f.hi)
+	}
+}
+
 // encodeToken names the transaction; it comes first, being a guard.
 func (t *Txn) encodeToken(w *effects.Writer) {
 	name := t.token.Load()
@@ -297,6 +305,10 @@ func (t *Txn) encodeToken(w *effects.Writer) {
 func (t *Txn) encodeDrops(w *effects.Writer) {
 	for _, id := range t.dropped {
 		lo, hi := storage.DataRange(id)
+		w.DeleteRange(lo, hi)
+	}
+	for _, id := range t.noFeeds {
+		lo, hi := storage.FeedRange(id)
 		w.DeleteRange(lo, hi)
 	}
 }
@@ -337,7 +349,7 @@ func (t *Txn) encodeStaged(ctx context.Context, descs [][]byte) (payload []byte,
 		return nil, err
 	}
 	w := effects.NewWriter(nil, xid)
-	t.encodeToken(w)
+	t.encodeFirst(w)
 	w.UseStaged(chunk)
 	t.encodeDrops(w)
 	return w.Bytes(), nil

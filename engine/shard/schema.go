@@ -89,6 +89,9 @@ func (w schemaWriter) DropDatabase(oid sqltypes.OID) {
 		for _, ch := range catalog.Everything(cat) {
 			if r, ok := ch.Desc.(*catalog.Relation); ok {
 				w.t.dropped = append(w.t.dropped, catalog.StorageIDs(r)...)
+				if r.Kind == catalog.KindCollection {
+					w.t.DropFeed(r)
+				}
 			}
 			ch.Desc = nil
 			w.t.ddl = append(w.t.ddl, ch)

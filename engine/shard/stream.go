@@ -135,7 +135,7 @@ func (s *stream) finish(ctx context.Context, descs [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	w := effects.NewWriter(nil, t.xid.Load())
-	t.encodeToken(w)
+	t.encodeFirst(w)
 	w.UseStaged(s.chunks)
 	t.encodeDrops(w)
 	return w.Bytes(), nil

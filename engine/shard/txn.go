@@ -38,8 +38,11 @@ type Txn struct {
 
 	base     *catalog.Catalog // committed catalogue under cat
 	ddl      []catalog.Change
-	made     []uint64 // storage ids the transaction allocated: nothing committed is under them
-	dropped  []uint64 // storage ids whose content goes at commit
+	made     []uint64   // storage ids the transaction allocated: nothing committed is under them
+	dropped  []uint64   // storage ids whose content goes at commit
+	trims    []byteSpan // of feeds, deleted at commit before the writes
+	noFeeds  []uint64   // storage ids whose feeds are deleted at commit
+	feedSeq  uint32     // additions to feeds so far
 	notes    []note
 	noteSet  map[note]struct{}
 	seqs     []pendingSequence // effects on sequences
@@ -86,6 +89,7 @@ type savepoint struct {
 	id                         engine.SavepointID
 	writes                     *txn.Buffer
 	locks, ddl, dropped, notes int
+	trims, noFeeds             int
 	moves                      int
 	rels                       []checkedRel
 }
@@ -316,7 +320,7 @@ func (t *Txn) Close() { t.Rollback() }
 func (t *Txn) Savepoint() engine.SavepointID {
 	t.nextMark++
 	t.marks = append(t.marks, savepoint{id: t.nextMark, writes: t.writes.Copy(), locks: t.owner.Mark(), ddl: len(t.ddl),
-		dropped: len(t.dropped), notes: len(t.notes), moves: len(t.moves), rels: slices.Clone(t.rels)})
+		dropped: len(t.dropped), trims: len(t.trims), noFeeds: len(t.noFeeds), notes: len(t.notes), moves: len(t.moves), rels: slices.Clone(t.rels)})
 	return t.nextMark
 }
 
@@ -359,6 +363,7 @@ func (t *Txn) RollbackTo(id engine.SavepointID) error {
 		}
 	}
 	t.dropped, t.moves = t.dropped[:m.dropped:m.dropped], t.moves[:m.moves:m.moves]
+	t.trims, t.noFeeds = t.trims[:m.trims:m.trims], t.noFeeds[:m.noFeeds:m.noFeeds]
 	for _, n := range t.notes[m.notes:] {
 		delete(t.noteSet, n)
 	}

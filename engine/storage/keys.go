@@ -9,6 +9,7 @@ import (
 const (
 	tagSystem = 0x01 // system records; the second byte says which
 	tagStaged = 0x08 // chunks of transactions that are not committed yet
+	tagFeed   = 0x0c // + storage id, place: additions to a relation's feed
 	tagData   = 0x10 // + number of bytes of the storage id: rows and index entries
 )
 
@@ -83,6 +84,48 @@ func StagedRange(xid uint64) (lo, hi []byte) {
 		return []byte{tagStaged}, []byte{tagStaged + 1}
 	}
 	lo = binary.BigEndian.AppendUint64([]byte{tagStaged}, xid)
+	return lo, PrefixEnd(append([]byte(nil), lo...))
+}
+
+// feedKeyLen: the tag, a storage id, a place of 24 bytes.
+const feedKeyLen = 1 + 8 + 24
+
+// FeedKey is where an addition to the feed of a relation is kept. Until the entry
+// is applied its place has zeros but for the number seq of the addition.
+func FeedKey(storageID, epoch, index uint64, ordinal, seq uint32) []byte {
+	k := make([]byte, 1, feedKeyLen)
+	k[0] = tagFeed
+	k = binary.BigEndian.AppendUint64(k, storageID)
+	k = binary.BigEndian.AppendUint64(k, epoch)
+	k = binary.BigEndian.AppendUint64(k, index)
+	k = binary.BigEndian.AppendUint32(k, ordinal)
+	return binary.BigEndian.AppendUint32(k, seq)
+}
+
+// IsFeedKey tells keys of additions to feeds.
+func IsFeedKey(key []byte) bool { return len(key) == feedKeyLen && key[0] == tagFeed }
+
+// StampFeedKey puts the place of the entry that is applied into the key.
+func StampFeedKey(key []byte, epoch, index uint64, ordinal uint32) []byte {
+	k := append(make([]byte, 0, feedKeyLen), key[:9]...)
+	k = binary.BigEndian.AppendUint64(k, epoch)
+	k = binary.BigEndian.AppendUint64(k, index)
+	k = binary.BigEndian.AppendUint32(k, ordinal)
+	return append(k, key[29:]...)
+}
+
+// FeedPlace reads the place in a feed's key.
+func FeedPlace(key []byte) (epoch, index uint64, ordinal, seq uint32, ok bool) {
+	if !IsFeedKey(key) {
+		return 0, 0, 0, 0, false
+	}
+	b := binary.BigEndian
+	return b.Uint64(key[9:]), b.Uint64(key[17:]), b.Uint32(key[25:]), b.Uint32(key[29:]), true
+}
+
+// FeedRange is the key range of a feed.
+func FeedRange(storageID uint64) (lo, hi []byte) {
+	lo = binary.BigEndian.AppendUint64([]byte{tagFeed}, storageID)
 	return lo, PrefixEnd(append([]byte(nil), lo...))
 }
 
