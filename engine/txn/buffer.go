@@ -20,6 +20,7 @@ type Buffer struct {
 	small []pair // sorted; used while tree is nil
 	owned bool   // small is not shared with a copy
 	tree  *btree.Map[string, Write]
+	top   string // greatest key in tree
 	runs  []*run // spilled parts, oldest first; older than small and tree
 	bytes int64  // in memory
 	file  int64  // in runs
@@ -121,6 +122,11 @@ func (b *Buffer) Put(key string, val []byte) uint32 {
 	w := Write{val, b.seq}
 	b.bytes += int64(len(key)+len(val)) + entryOverhead
 	if b.tree != nil {
+		if key > b.top { // most loads come in ascending order
+			b.top = key
+			b.tree.Load(key, w)
+			return b.seq
+		}
 		if old, ok := b.tree.Set(key, w); ok {
 			b.bytes -= int64(len(key)+len(old.Val)) + entryOverhead
 		}
@@ -141,8 +147,8 @@ func (b *Buffer) Put(key string, val []byte) uint32 {
 		for _, p := range b.small {
 			b.tree.Load(p.key, p.w)
 		}
-		b.small = nil
 		b.tree.Set(key, w)
+		b.small, b.top = nil, max(key, b.small[smallMax-1].key)
 		return b.seq
 	}
 	b.small = append(b.small, pair{})

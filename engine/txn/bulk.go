@@ -25,8 +25,10 @@ type Bulk struct {
 	contested atomic.Bool
 
 	mu    sync.Mutex   // taken after lockShard.mu
-	set   []uint64     // guarded by mu; open addressing, 0 is free
-	n     int          // guarded by mu
+	run   ascending    // guarded by mu; the keys that came in ascending order
+	set   []uint64     // guarded by mu; those that did not: open addressing, 0 is free
+	inSet int          // guarded by mu; keys in set
+	n     int          // guarded by mu; keys in all
 	all   bool         // guarded by mu
 	taken []*lockEntry // guarded by mu; keys that others wait for, as ordinary entries
 }
@@ -35,7 +37,7 @@ type Bulk struct {
 // else can reach them: then the keys are only noted. The Bulk ends with
 // ReleaseTo(o, 0).
 func (t *Table) StartBulk(o *Owner, prefix string, public bool) *Bulk {
-	b := &Bulk{o: o, prefix: prefix, set: make([]uint64, 1<<12)}
+	b := &Bulk{o: o, prefix: prefix, set: make([]uint64, 1<<8)}
 	if !public {
 		return b
 	}
@@ -70,25 +72,38 @@ func (t *Table) Claim(b *Bulk, key string) (fresh, ok bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.add(h), true
+	return b.add(h, key), true
 }
 
 // Note adds a key that the owner has locked already.
 func (t *Table) Note(b *Bulk, key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.add(maphash.String(t.seed, key))
+	b.add(maphash.String(t.seed, key), key)
 }
 
-// add puts a hash into the set; false when it may be there. mu is held.
-func (b *Bulk) add(h uint64) bool {
-	if b.all {
+// add notes a key and its hash; false when it may be there already. mu is held.
+func (b *Bulk) add(h uint64, key string) bool {
+	h |= 1 // 0 is free
+	if key > b.run.last {
+		// Keys in the set were at most last when they came.
+		switch {
+		case b.all:
+			b.run.last = key
+		case b.n >= maxBulkKeys:
+			b.all, b.set, b.run = true, nil, ascending{last: key}
+		default:
+			b.run.add(h, key)
+			b.n++
+		}
+		return true
+	}
+	if b.all || b.run.has(h, key) {
 		return false
 	}
-	h |= 1 // 0 is free
-	if 2*b.n >= len(b.set) {
+	if 2*b.inSet >= len(b.set) {
 		if b.n >= maxBulkKeys {
-			b.all, b.set = true, nil
+			b.all, b.set, b.run = true, nil, ascending{last: b.run.last}
 			return false
 		}
 		old := b.set
@@ -104,6 +119,7 @@ func (b *Bulk) add(h uint64) bool {
 		return false
 	}
 	b.set[p] = h
+	b.inSet++
 	b.n++
 	return true
 }
@@ -146,7 +162,7 @@ func (t *Table) yield(sh *lockShard, bulks []*Bulk, e *lockEntry, o *Owner, key 
 			continue
 		}
 		b.mu.Lock()
-		if b.all || b.set[b.find(h|1)] != 0 {
+		if b.all || b.set[b.find(h|1)] != 0 || b.run.has(h|1, key) {
 			t.count.Add(1)
 			e = entryPool.Get().(*lockEntry)
 			e.key, e.class, e.shard = key, ClassRow, sh
@@ -180,7 +196,8 @@ func (t *Table) endBulks(o *Owner) {
 			// One that loaded the list before may still be adding.
 			b.mu.Lock()
 			taken := b.taken
-			b.taken, b.set, b.all, b.n = nil, make([]uint64, 2), false, 0
+			b.taken, b.set, b.run, b.all, b.n = nil, make([]uint64, 2), ascending{}, false, 0
+			b.inSet = 0
 			b.mu.Unlock()
 			if len(taken) == 0 {
 				break
