@@ -12,14 +12,19 @@ import (
 )
 
 // freshDemo is a cluster of a test's own.
-func freshDemo(t *testing.T, nodes int) *Demo {
+func freshDemo(t *testing.T, nodes int, change ...func(*Config)) *Demo {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts nodes; runs without -short")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	d, err := StartDemo(ctx, DemoConfig{Nodes: nodes, Dir: t.TempDir(), Heartbeat: testHeartbeat(), LogLevel: "error"})
+	all := func(c *Config) {
+		for _, f := range change {
+			f(c)
+		}
+	}
+	d, err := StartDemo(ctx, DemoConfig{Nodes: nodes, Dir: t.TempDir(), Heartbeat: testHeartbeat(), LogLevel: "error", change: all})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +101,7 @@ func TestShardLife(t *testing.T) {
 // A session that names a shard runs there, on the group's leader for writes, and
 // only a peer with the cluster's secret may open one.
 func TestShardSession(t *testing.T) {
-	d := freshDemo(t, 3)
+	d := freshDemo(t, 3, calm)
 	dial(t, d.Nodes[0]).do("SELECT shard_create('one')")
 	served := 0
 	wait(t, "a leader of the shard", func(ctx context.Context) error {
