@@ -128,31 +128,34 @@ func (c *collectAgg) step(args []*expr.Vec, sel []uint16, ids []int32) error {
 // order sorts the rows by group and key.
 func (c *collectAgg) order() {
 	c.index = make([]int32, c.rows.n)
-	for i := range c.index {
-		c.index[i] = int32(i)
-	}
 	gid := c.rows.cols[0].I64
-	slices.SortFunc(c.index, func(a, b int32) int {
-		if d := gid[a] - gid[b]; d != 0 {
-			return int(d)
-		}
-		for k, o := range c.orders {
-			v := c.rows.cols[c.keyAt[k]]
-			if d := o.compare(v, int(a), v, int(b)); d != 0 {
-				return d
-			}
-		}
-		return int(a - b)
-	})
 	c.start = make([]int32, c.n+1)
-	at := 0
-	for g := range c.n {
-		c.start[g] = int32(at)
-		for at < len(c.index) && gid[c.index[at]] == int64(g) {
-			at++
-		}
+	for i := range c.rows.n {
+		c.start[gid[i]+1]++
 	}
-	c.start[c.n] = int32(at)
+	for g := range c.n {
+		c.start[g+1] += c.start[g]
+	}
+	at := slices.Clone(c.start)
+	for i := range c.index {
+		g := gid[i]
+		c.index[at[g]] = int32(i)
+		at[g]++
+	}
+	if len(c.orders) == 0 {
+		return
+	}
+	for g := range c.n {
+		quickSort(c.index[c.start[g]:c.start[g+1]], func(a, b int32) int {
+			for k, o := range c.orders {
+				v := c.rows.cols[c.keyAt[k]]
+				if d := o.compare(v, int(a), v, int(b)); d != 0 {
+					return d
+				}
+			}
+			return 0
+		})
+	}
 }
 
 func (c *collectAgg) final(g int, direct []sqltypes.Datum) (sqltypes.Datum, error) {

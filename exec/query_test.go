@@ -205,15 +205,15 @@ func TestSortSpillsAndTopN(t *testing.T) {
 	for i := range want {
 		want[i] = strings.Replace(want[i], "NULL", "null", 1)
 	}
-	expectRows(t, h.rows(sortBy(v, col(0, "int4"))), want...)
+	expectRows(t, h.rows(sortBy(v, col(0, "int4"), col(1, "int4"))), want...)
 	h.arg.WorkMem = 30000
-	expectRows(t, h.rows(sortBy(v, col(0, "int4"))), want...)
-	s := sortBy(v, col(0, "int4"))
+	expectRows(t, h.rows(sortBy(v, col(0, "int4"), col(1, "int4"))), want...)
+	s := sortBy(v, col(0, "int4"), col(1, "int4"))
 	s.Top = lit("100", "int8")
 	expectRows(t, h.rows(s), want[:100]...)
-	l := &planner.Limit{Base: planner.Base{Columns: v.Columns}, Input: sortBy(v, col(0, "int4")), Count: lit("3", "int8"), Offset: lit("1500", "int8")}
+	l := &planner.Limit{Base: planner.Base{Columns: v.Columns}, Input: sortBy(v, col(0, "int4"), col(1, "int4")), Count: lit("3", "int8"), Offset: lit("1500", "int8")}
 	expectRows(t, h.rows(l), want[1500:1503]...)
-	ties := &planner.Limit{Base: l.Base, Input: sortBy(v, col(0, "int4")), Count: lit("1", "int8"), WithTies: []planner.SortKey{{Expr: col(0, "int4")}}}
+	ties := &planner.Limit{Base: l.Base, Input: sortBy(v, col(0, "int4"), col(1, "int4")), Count: lit("1", "int8"), WithTies: []planner.SortKey{{Expr: col(0, "int4")}}}
 	n := 0
 	for n < len(want) && key(want[n]) == key(want[0]) {
 		n++

@@ -3,15 +3,14 @@ package exec
 import (
 	"cmp"
 	"container/heap"
-	"slices"
 
 	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/sqltypes"
 )
 
-// sortOp sorts its input, stably: in memory by normalized prefixes, keeping only
-// the best rows when it knows how many are wanted, else by runs on disk.
+// sortOp sorts its input in memory by normalized prefixes, keeping only the best
+// rows when it knows how many are wanted, else by runs on disk.
 type sortOp struct {
 	x      *Execution
 	in     operator
@@ -28,6 +27,7 @@ type sortOp struct {
 	rows    *store
 	entries []sortEntry
 	limit   int // -1: no top-N
+	heap    *boundedHeap[sortEntry]
 	cutoff  uint64
 	hasCut  bool
 	runs    []*spillFile
@@ -97,7 +97,7 @@ func (x *Execution) buildSort(p *planner.Sort, used need) (built, error) {
 func (o *sortOp) open() error {
 	o.close()
 	o.rows = newStore(o.kinds, o.used)
-	o.limit, o.at, o.done, o.hasCut = -1, 0, false, false
+	o.limit, o.at, o.done, o.hasCut, o.heap = -1, 0, false, false, nil
 	if o.top != nil {
 		d, err := o.x.scalar(o.top)
 		if err != nil {
@@ -194,8 +194,8 @@ func (o *sortOp) add(b *batch) error {
 	if err := o.mem.grow(grown + 16*int64(len(sel))); err != nil {
 		return err
 	}
-	if o.limit >= 0 && o.rows.n >= 2*o.limit+4*expr.BatchSize {
-		return o.compact()
+	if o.limit > 0 {
+		return o.keepBest()
 	}
 	if o.mem.over() && o.limit < 0 {
 		return o.flush()
@@ -208,32 +208,65 @@ func (o *sortOp) fixNumeric() {
 	v := o.rows.cols[o.keyAt[0]]
 	if v.Wide && o.orders[0].class == keyNumeric {
 		o.orders[0].class = keyOther
-		for i := range o.entries {
-			o.entries[i].prefix = o.orders[0].prefix(v, int(o.entries[i].row))
+		again := func(entries []sortEntry) {
+			for i := range entries {
+				entries[i].prefix = o.orders[0].prefix(v, int(entries[i].row))
+			}
+		}
+		again(o.entries)
+		if o.heap != nil {
+			again(o.heap.a)
 		}
 		o.hasCut = false
 	}
 }
 
-func (o *sortOp) sortRows() error {
-	rows := o.rows
-	less := func(a, b sortEntry) int {
-		if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
+func (o *sortOp) compareEntries(a, b sortEntry) int {
+	if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
+		return c
+	}
+	for k, ord := range o.orders {
+		v := o.rows.cols[o.keyAt[k]]
+		if c := ord.compare(v, int(a.row), v, int(b.row)); c != 0 {
 			return c
 		}
-		for k, ord := range o.orders {
-			v := rows.cols[o.keyAt[k]]
-			if c := ord.compare(v, int(a.row), v, int(b.row)); c != 0 {
-				return c
-			}
-		}
-		return int(a.row) - int(b.row)
 	}
-	slices.SortFunc(o.entries, less)
+	return 0
+}
+
+func (o *sortOp) sortRows() error {
+	if o.heap != nil {
+		o.entries = o.heap.sorted()
+		return o.orderErr()
+	}
+	quickSort(o.entries, o.compareEntries)
 	if o.limit >= 0 && len(o.entries) > o.limit {
 		o.entries = o.entries[:o.limit]
 	}
 	return o.orderErr()
+}
+
+// keepBest gives the rows that came last to the heap, which is made as soon as
+// there are more than twice the rows that are wanted.
+func (o *sortOp) keepBest() error {
+	if o.heap == nil {
+		if len(o.entries) <= 2*o.limit {
+			return nil
+		}
+		o.heap = &boundedHeap[sortEntry]{bound: o.limit, compare: o.compareEntries}
+	}
+	for _, e := range o.entries {
+		o.heap.offer(e)
+	}
+	o.entries = o.entries[:0]
+	o.cutoff, o.hasCut = o.heap.a[0].prefix, true
+	if err := o.orderErr(); err != nil {
+		return err
+	}
+	if o.rows.n >= 2*o.limit+4*expr.BatchSize {
+		return o.compact()
+	}
+	return nil
 }
 
 // orderErr is an error that a USING operator raised while sorting.
@@ -246,19 +279,13 @@ func (o *sortOp) orderErr() error {
 	return nil
 }
 
-// compact keeps the best rows only.
+// compact drops the rows that are not in the heap.
 func (o *sortOp) compact() error {
-	if err := o.sortRows(); err != nil {
-		return err
-	}
-	if len(o.entries) == 0 {
-		o.rows.reset()
-		return nil
-	}
 	kept := newStore(o.kinds, o.used)
 	o.rowBuf = o.rowBuf[:0]
-	for _, e := range o.entries {
-		o.rowBuf = append(o.rowBuf, e.row)
+	for i := range o.heap.a {
+		o.rowBuf = append(o.rowBuf, o.heap.a[i].row)
+		o.heap.a[i].row = int32(i)
 	}
 	for i, c := range kept.cols {
 		if c != nil {
@@ -269,10 +296,6 @@ func (o *sortOp) compact() error {
 	}
 	kept.n = len(o.rowBuf)
 	o.rows = kept
-	for i := range o.entries {
-		o.entries[i].row = int32(i)
-	}
-	o.cutoff, o.hasCut = o.entries[len(o.entries)-1].prefix, len(o.entries) == o.limit
 	o.mem.release()
 	return o.mem.grow(kept.bytes + 16*int64(kept.n))
 }
@@ -363,7 +386,7 @@ func (o *sortOp) nextMerged() (*batch, error) {
 
 func (o *sortOp) close() {
 	o.in.close()
-	o.rows, o.entries, o.merge = nil, nil, nil
+	o.rows, o.entries, o.merge, o.heap = nil, nil, nil, nil
 	for _, r := range o.runs {
 		r.remove()
 	}
