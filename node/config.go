@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func DefaultConfig() Config {
 		DataDir: "ostraka-data", Listen: "127.0.0.1:5433", HTTP: "127.0.0.1:8433",
 		NodeID: "1", RaftAddr: "127.0.0.1:5434", Superuser: "postgres",
 		LogLevel: "info", LogFormat: "text",
-		MaxConnections: 1000, CacheBytes: 1 << 30, ColumnBytes: 512 << 20, WorkMem: 64 << 20,
+		MaxConnections: 1000, CacheBytes: 1 << 30, ColumnBytes: 512 << 20, WorkMem: 4 << 20,
 		Heartbeat: 500 * time.Millisecond, MaxTransaction: 4 << 30, DiskReserve: 64 << 20, ShutdownTimeout: 10 * time.Second,
 	}
 }
@@ -129,7 +130,7 @@ func (c *Config) Options() []Option {
 		{Name: "max-connections", Help: "client connections at most", Value: &c.MaxConnections},
 		{Name: "cache-bytes", Help: "block cache of the storage, bytes", Value: &c.CacheBytes},
 		{Name: "column-cache-bytes", Help: "columns of tables that large scans leave in memory, bytes (0: none)", Value: &c.ColumnBytes},
-		{Name: "work-mem", Help: "default of work_mem, bytes per query", Value: &c.WorkMem},
+		{Name: "work-mem", Help: "default of the parameter work_mem, bytes", Value: &c.WorkMem},
 		{Name: "temp-dir", Help: "directory of spill files (default: tmp in the data directory)", Value: &c.TempDir},
 		{Name: "heartbeat", Help: "replication heartbeat time-out, the same on all nodes", Value: &c.Heartbeat},
 		{Name: "max-transaction", Help: "largest transaction, bytes", Value: &c.MaxTransaction},
@@ -173,6 +174,9 @@ func (c *Config) Validate() error {
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		bad("tls-cert and tls-key: give both or neither")
+	}
+	if c.WorkMem < 64<<10 || c.WorkMem > math.MaxInt32<<10 {
+		bad("work-mem: %d is not between 65536 and %d bytes", c.WorkMem, int64(math.MaxInt32)<<10)
 	}
 	if c.MaxConnections < 1 {
 		bad("max-connections: %d is not positive", c.MaxConnections)

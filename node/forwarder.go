@@ -54,6 +54,9 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 		case <-ctx.Done():
 			if last == nil {
 				last = errors.New("no leader is known")
+				if removed(f.group.Metrics(), n.cfg.NodeID) {
+					last = errNotMember
+				}
 			}
 			return nil, pgerror.Wrap(last, pgerror.CannotConnectNow, "no leader can be reached to execute the statement").
 				WithDetail("%s", last.Error()).WithHint("Reads that need no leader still work; try again when a majority of the nodes is up.")

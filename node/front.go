@@ -17,6 +17,21 @@ import (
 	"ostraka/pgfront/session"
 )
 
+// serverSettings are the parameters that the configuration decides, as SHOW tells them.
+func serverSettings(c *Config, listen net.Addr) map[string]string {
+	s := map[string]string{"work_mem": strconv.FormatInt(c.WorkMem>>10, 10), "max_connections": strconv.Itoa(c.MaxConnections), "unix_socket_directories": ""}
+	if host, port, err := net.SplitHostPort(listen.String()); err == nil {
+		s["port"] = port
+		if s["listen_addresses"] = host; net.ParseIP(host).IsUnspecified() {
+			s["listen_addresses"] = "*"
+		}
+	}
+	if c.TLSCert != "" {
+		s["ssl"] = "on"
+	}
+	return s
+}
+
 // front is the node's PostgreSQL listener with everything behind it.
 type front struct {
 	server   *pgfront.Server
@@ -37,6 +52,7 @@ func startFront(n *Node) (*front, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	n.settings = serverSettings(&n.cfg, l.Addr())
 	id, _ := strconv.ParseUint(n.cfg.NodeID, 10, 64)
 	f := &front{registry: session.NewRegistry(uint8(id)), listener: l, done: make(chan struct{})}
 	deps := sessionDeps(n, f.registry)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -39,15 +40,17 @@ type Node struct {
 	cache   *storage.Cache
 	columns *colcache.Budget
 
-	host   *raft.Host
-	group  *raft.Group
-	shard  *shard.Shard
-	front  *front
-	http   *httpServer
-	peers  *directory
-	ident  *clusterID
-	secret []byte // the cluster's join secret; set before the raft port opens
-	audit  *auditLog
+	host     *raft.Host
+	group    *raft.Group
+	shard    *shard.Shard
+	front    *front
+	http     *httpServer
+	peers    *directory
+	ident    *clusterID
+	started  time.Time
+	settings map[string]string // set before the PostgreSQL port opens
+	secret   []byte            // the cluster's join secret; set before the raft port opens
+	audit    *auditLog
 
 	frozen frozenStates
 	disk   diskGuard
@@ -89,7 +92,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), failed: make(chan error, 1),
+	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), started: cfg.now(), failed: make(chan error, 1),
 		groups: map[int32]*hosted{}, kick: make(chan struct{}, 1), manage: make(chan struct{}, 1), warned: map[int32]string{}}
 	n.cluster = newShardCluster(n)
 	n.mover = &shardrouter.Mover{Cluster: n.cluster, Databases: n.databases, Log: n.log}
@@ -306,6 +309,8 @@ func (n *Node) Ready() error {
 	switch {
 	case len(m.Members) == 0:
 		return errors.New("not a member of a cluster: call raft_init() or add this node to one")
+	case m.Leader == "" && removed(m, n.cfg.NodeID):
+		return errNotMember
 	case m.Leader == "":
 		return errors.New("no leader is known")
 	case m.Leader == m.NodeID && !m.Ready:
@@ -319,9 +324,21 @@ func (n *Node) Ready() error {
 	return nil
 }
 
-// DSN is a connection string for this node's superuser.
+var errNotMember = errors.New("this node is not a member of the cluster any more")
+
+// removed reports that the node was a member and is none any more: its state stands still.
+func removed(m raft.Metrics, node string) bool {
+	_, is := member(m, node)
+	return len(m.Members) > 0 && !is
+}
+
+// DSN is a connection string for this node's superuser, from this machine when the
+// node listens on all addresses.
 func (n *Node) DSN() string {
 	addr := n.front.addr()
+	if host, port, err := net.SplitHostPort(addr); err == nil && net.ParseIP(host).IsUnspecified() {
+		addr = net.JoinHostPort("127.0.0.1", port)
+	}
 	return fmt.Sprintf("postgres://%s@%s/postgres?sslmode=prefer", n.cfg.Superuser, addr)
 }
 

@@ -36,8 +36,8 @@ func depsOn(n *Node, reg *session.Registry, id int32, e engine.Engine, fw sessio
 	return session.Deps{
 		Engine: e, Planner: newStatements(e), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
 		Forwarder: fw, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n, Shard: id,
-		Limits: session.Limits{TempDir: n.tempDir()},
-		Cache:  cache.New(planCacheEntries), Optimize: optimize,
+		Limits: session.Limits{TempDir: n.tempDir()}, Started: n.started, Settings: n.settings,
+		Cache: cache.New(planCacheEntries), Optimize: optimize,
 	}
 }
 

@@ -1,6 +1,9 @@
 package node
 
 import (
+	"crypto/tls"
+	"strings"
+
 	"ostraka/engine/catalog"
 	"ostraka/exec/syscat"
 	"ostraka/pgfront/session"
@@ -47,9 +50,18 @@ func (n *Node) registerStatistics(s *syscat.Set, reg *session.Registry) {
 		})
 		return nil
 	})
-	s.Register("pg_catalog.pg_stat_ssl", []string{"pid", "ssl"}, true, func(_ *syscat.Query, emit syscat.Emit) error {
+	s.Register("pg_catalog.pg_stat_ssl", []string{"pid", "ssl", "version", "cipher", "bits"}, true, func(_ *syscat.Query, emit syscat.Emit) error {
 		for _, a := range reg.Activities() {
-			emit(sqltypes.Int(int64(a.PID)), sqltypes.Bool(a.TLS))
+			vals := []sqltypes.Datum{sqltypes.Int(int64(a.PID)), sqltypes.Bool(a.TLS != nil), sqltypes.Null, sqltypes.Null, sqltypes.Null}
+			if a.TLS != nil {
+				cipher, bits := tls.CipherSuiteName(a.TLS.CipherSuite), int64(256)
+				if strings.Contains(cipher, "_128_") {
+					bits = 128
+				}
+				vals[2] = sqltypes.Text(strings.Replace(tls.VersionName(a.TLS.Version), "TLS ", "TLSv", 1))
+				vals[3], vals[4] = sqltypes.Text(cipher), sqltypes.Int(bits)
+			}
+			emit(vals...)
 		}
 		return nil
 	})

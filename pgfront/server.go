@@ -313,7 +313,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	if err := s.connectionLimits(role, db); err != nil {
 		return err
 	}
-	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), TLS: state != nil, Params: params, Peer: peer, PeerSession: peerSession,
+	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), Local: conn.LocalAddr(), TLS: state, Params: params, Peer: peer, PeerSession: peerSession,
 		PeerPID: int32(peerPID)}
 	return nil
 }

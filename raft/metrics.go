@@ -26,7 +26,7 @@ type Metrics struct {
 	Durable  uint64 `json:"durable"`
 	LogBytes uint64 `json:"log_bytes"`
 	// LastContact is when a follower last heard the leader; zero on a leader.
-	LastContact time.Time `json:"last_contact"`
+	LastContact time.Time `json:"last_contact,omitzero"`
 	Members     []Member  `json:"members"`
 	// ConfigIndex is the position of the newest applied membership.
 	ConfigIndex uint64 `json:"config_index"`
@@ -47,7 +47,7 @@ type MemberProgress struct {
 	Next  uint64 `json:"next"`  // the index it needs next
 	Lag   uint64 `json:"lag"`   // entries it lacks
 	// LastContact is when its newest reply arrived; zero if never.
-	LastContact time.Time `json:"last_contact"`
+	LastContact time.Time `json:"last_contact,omitzero"`
 }
 
 // Metrics returns the state of this replica.

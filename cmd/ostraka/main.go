@@ -26,9 +26,11 @@ func rootCommand() *cobra.Command {
 		Short: "A distributed database that any PostgreSQL client can talk to",
 		Long: "Ostraka is a distributed database that any PostgreSQL client can talk to:\n" +
 			"replicated SQL, sharded document collections and node-local time series in one binary.",
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate("ostraka {{.Version}}\n")
 	root.AddCommand(startCommand(), demoCommand(), routerCommand(), clusterCommand(), sqltestCommand(), versionCommand())
 	return root
 }

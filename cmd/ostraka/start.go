@@ -28,7 +28,11 @@ func startCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "ostraka node %s is ready: psql %q\n", cfg.NodeID, n.DSN())
+			state := "is ready"
+			if err := n.Ready(); err != nil {
+				state = fmt.Sprintf("listens but is not ready yet (%v)", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "ostraka node %s %s: psql %q\n", cfg.NodeID, state, n.DSN())
 			return n.Wait(cmd.Context())
 		},
 	}

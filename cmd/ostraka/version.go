@@ -15,7 +15,11 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "ostraka %s (%s %s/%s)\n", node.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintln(cmd.OutOrStdout(), "ostraka", version())
 		},
 	}
+}
+
+func version() string {
+	return fmt.Sprintf("%s (%s %s/%s)", node.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -34,6 +34,11 @@ type Deps struct {
 	Logger    *slog.Logger
 	// Now is the wall clock.
 	Now func() time.Time
+	// Started is when the server started (pg_postmaster_start_time); zero: not known.
+	Started time.Time
+	// Settings are the server's own parameters, by name, in the form of pg_settings.setting:
+	// port, work_mem … They are every session's defaults.
+	Settings map[string]string
 	// Shard is the id of the shard that the session works on; 0: the home shard.
 	Shard int32
 	// NodeName names this node in advisory locks.

@@ -2,6 +2,8 @@ package session
 
 import (
 	"math"
+	"net"
+	"strings"
 	"time"
 
 	"ostraka/sqltypes"
@@ -27,6 +29,31 @@ func init() {
 	reg("pg_backend_pid", func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
 		return sqltypes.Int(int64(s.pid)), nil
 	})
+	for src, of := range map[string]func(s *Session) net.Addr{
+		"inet_client_addr": func(s *Session) net.Addr { return s.client.Remote },
+		"inet_server_addr": func(s *Session) net.Addr { return s.client.Local },
+	} {
+		reg(src, func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
+			if a, ok := of(s).(*net.TCPAddr); ok {
+				return sqltypes.ParseInet(a.AddrPort().Addr().Unmap().WithZone("").String())
+			}
+			return sqltypes.Null, nil
+		})
+		reg(strings.TrimSuffix(src, "addr")+"port", func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
+			if a, ok := of(s).(*net.TCPAddr); ok {
+				return sqltypes.Int(int64(a.Port)), nil
+			}
+			return sqltypes.Null, nil
+		})
+	}
+	for _, src := range []string{"pg_postmaster_start_time", "pg_conf_load_time"} { // the configuration is read once, at the start
+		reg(src, func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
+			if s.deps.Started.IsZero() {
+				return sqltypes.Null, nil
+			}
+			return sqltypes.Int(micros(s.deps.Started)), nil
+		})
+	}
 	reg("pg_cancel_backend", func(s *Session, _ *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) {
 		return s.signal(args[0].I, "cancel", (*Session).Cancel)
 	})

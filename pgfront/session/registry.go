@@ -2,6 +2,7 @@ package session
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/binary"
 	"sort"
 	"sync"
@@ -147,7 +148,7 @@ type Activity struct {
 	State, Query                                  string
 	WaitEventType, WaitEvent                      string
 	Xid                                           uint64 // of the transaction, 0 none yet
-	TLS                                           bool
+	TLS                                           *tls.ConnectionState
 }
 
 // Activities describes every session, by process id.

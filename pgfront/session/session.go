@@ -1,6 +1,7 @@
 package session
 
 import (
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -25,7 +26,8 @@ type Client struct {
 	Database     sqltypes.OID
 	DatabaseName string
 	Remote       net.Addr
-	TLS          bool
+	Local        net.Addr
+	TLS          *tls.ConnectionState // nil: not encrypted
 	// Params are the startup packet's parameters without user and database.
 	Params map[string]string
 	// Peer: the other end is a node of the cluster that asserts a client's role.
@@ -158,6 +160,9 @@ func New(deps *Deps, c Client, in *wire.Reader, out *wire.Out) (*Session, error)
 		if mirrors[d.Name] {
 			s.settingChanged(d.Name, d.Boot)
 		}
+	}
+	for name, value := range deps.Settings {
+		s.set.Force(name, value, settings.FromConfig)
 	}
 	s.set.Force("session_authorization", c.Role.Name, settings.FromDefault)
 	s.set.Force("is_superuser", onOff(c.Role.Super), settings.FromDefault)
