@@ -59,6 +59,11 @@ func New(inner engine.Engine, st *store.Store, opt Options) *DB {
 // Store is the store of the rows.
 func (db *DB) Store() *store.Store { return db.st }
 
+// Where is the name of this node, and whether others may have rows, too.
+func (db *DB) Where() (node string, elsewhere bool) {
+	return db.opt.Node, db.opt.Elsewhere != nil && db.opt.Elsewhere()
+}
+
 const maxRelations = 1000
 
 // Relation maps a time-series relation to the store's table; its table is nil as

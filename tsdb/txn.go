@@ -3,6 +3,7 @@ package tsdb
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -218,6 +219,59 @@ func (t *txn) put(rel *Relation, table *store.Table, s *store.Series, row []sqlt
 	t.batch.Put(s, row[rel.Spec.Time-1].I, vals)
 }
 
+// keyFree fails when the table has a row of the key that an UPDATE moves a row to.
+func (t *txn) keyFree(ctx context.Context, rel *Relation, table *store.Table, s *store.Series, row []sqltypes.Datum) error {
+	if err := t.lock(ctx, table); err != nil {
+		return err
+	}
+	at := row[rel.Spec.Time-1].I
+	own, err := t.ownRows(table)
+	if err != nil {
+		return err
+	}
+	taken := false
+	if o, mine := own[ownKey{s.SID, at}]; mine {
+		taken = !o.gone
+	} else {
+		rows, err := t.snapshot().Get(ctx, s, at)
+		if err != nil {
+			return err
+		}
+		taken = rows != nil
+	}
+	if !taken {
+		return nil
+	}
+	return duplicateKey(t.Catalog(), rel.Rel, row)
+}
+
+// duplicateKey is PostgreSQL's 23505 for a table's (tags, time).
+func duplicateKey(cat *catalog.Catalog, rel *catalog.Relation, row []sqltypes.Datum) error {
+	ix := keyIndex(rel)
+	if ix == nil {
+		return pgerror.New(pgerror.UniqueViolation, "duplicate key value violates the unique key of %q", rel.Name)
+	}
+	env := &sqltypes.Env{Formats: sqltypes.DefaultFormats()}
+	var names, texts []string
+	for _, k := range ix.Keys {
+		c := rel.Columns[k.Attr-1]
+		names = append(names, sqltypes.QuoteIdent(c.Name))
+		text := "null"
+		if d := row[k.Attr-1]; !d.Null {
+			text = string(sqltypes.TypeByOID(c.Type.OID).Out(env, nil, d))
+		}
+		texts = append(texts, text)
+	}
+	schema := ""
+	if cat != nil {
+		if sc := cat.Schema(rel.Schema); sc != nil {
+			schema = sc.Name
+		}
+	}
+	return pgerror.New(pgerror.UniqueViolation, "duplicate key value violates unique constraint %q", ix.Name).
+		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(texts, ", ")).WithTable(schema, rel.Name).WithConstraint(ix.Name)
+}
+
 // note remembers that a table was written.
 func (t *txn) note(rel *catalog.Relation) {
 	if t.rels == nil {
@@ -249,6 +303,9 @@ func (t *txn) Update(ctx context.Context, w *engine.WriteTarget, ref engine.RowR
 		return ref, fmt.Errorf("tsdb: row reference %q", ref.Key)
 	}
 	if was := t.db.st.SeriesByID(sid); was != nil && (was != s || at != row[rel.Spec.Time-1].I) {
+		if err := t.keyFree(ctx, rel, table, s, row); err != nil {
+			return ref, err
+		}
 		t.batch.Delete(was, at)
 	}
 	t.put(rel, table, s, row)

@@ -30,8 +30,16 @@ type response struct {
 }
 
 func succeed(w http.ResponseWriter, data any) error {
-	answer(w, http.StatusOK, response{Status: "success", Data: data})
+	answer(w, http.StatusOK, response{Status: "success", Data: data, Infos: incomplete(w, nil)})
 	return nil
+}
+
+// incomplete adds that an answer is of one node's rows.
+func incomplete(w http.ResponseWriter, infos []string) []string {
+	if text := w.Header().Get(onlyHeader); text != "" {
+		infos = append(infos, "Ostraka: "+text)
+	}
+	return infos
 }
 
 // form reads the parameters of the URL and of a form in the body.
@@ -147,7 +155,7 @@ func result(w http.ResponseWriter, res *promql.Result, query string) error {
 		}
 	}
 	warnings, infos := res.Warnings.AsStrings(query, 10, 10)
-	answer(w, http.StatusOK, response{Status: "success", Warnings: warnings, Infos: infos, Data: struct {
+	answer(w, http.StatusOK, response{Status: "success", Warnings: warnings, Infos: incomplete(w, infos), Data: struct {
 		Type   parser.ValueType `json:"resultType"`
 		Result parser.Value     `json:"result"`
 	}{value.Type(), value}})

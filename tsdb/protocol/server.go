@@ -114,10 +114,28 @@ func (c caller) reader(s *Server) prom.Reader {
 // handler answers a request; an error is answered in the style of the protocol.
 type handler func(ctx context.Context, c caller, w http.ResponseWriter, r *http.Request) error
 
+// Headers of every answer: which node's rows it is about.
+const (
+	nodeHeader  = "X-Ostraka-Node"
+	scopeHeader = "X-Ostraka-Scope"
+	onlyHeader  = "X-Ostraka-Incomplete"
+)
+
+// sayWhere tells that requests act on one node's rows, and when others may have more.
+func (s *Server) sayWhere(w http.ResponseWriter) {
+	node, elsewhere := s.cfg.DB.Where()
+	w.Header().Set(nodeHeader, node)
+	w.Header().Set(scopeHeader, "node")
+	if elsewhere {
+		w.Header().Set(onlyHeader, "rows of node "+node+" only; rows are on the nodes they were written to")
+	}
+}
+
 // handle finds out who asks and of which database.
 func (s *Server) handle(style style, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.Limits.MaxBody)
+		s.sayWhere(w)
 		c, err := s.caller(style, r)
 		if err == nil {
 			err = h(r.Context(), c, w, r)

@@ -79,7 +79,9 @@ func Open(opt Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	st.db, err = pebble.Open(fs.PathJoin(opt.Dir, "chunks"), chunkOptions(opt))
+	po := chunkOptions(opt)
+	po.EventListener = &pebble.EventListener{BackgroundError: func(err error) { go st.stuck(err) }} // it is called with locks held
+	st.db, err = pebble.Open(fs.PathJoin(opt.Dir, "chunks"), po)
 	if err != nil {
 		return nil, named("open", err)
 	}
@@ -441,6 +443,19 @@ func (st *Store) room(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// stuck notes that chunks cannot be written for now: the database tries again until
+// they can, and writers must not wait for that.
+func (st *Store) stuck(err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.frozen == nil {
+		return // nobody waits, or the flush has come through
+	}
+	st.broken = err
+	close(st.flush)
+	st.flush = make(chan struct{})
 }
 
 func (st *Store) used() int64 {
