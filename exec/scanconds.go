@@ -151,7 +151,7 @@ func comparison(p *planner.Scan, e expr.Expr, usable func(attr int16) bool) (pen
 		code := map[string]byte{"=": '=', "<": '<', ">": '>', "<=": 'l', ">=": 'g'}[op]
 		return pendingCond{seriesCond: seriesCond{attr: a, op: code}, valueExpr: value}, true
 	case *expr.ArrayOp:
-		if n.All || n.Op != "=" || !constant(n.Array) {
+		if n.All || n.Op != "=" || n.Proc.Lang != 12 || !constant(n.Array) {
 			return none, false
 		}
 		a, typ, ok := attr(n.Left)
@@ -164,7 +164,9 @@ func comparison(p *planner.Scan, e expr.Expr, usable func(attr int16) bool) (pen
 }
 
 // rowless: the operator of a comparison, which may be evaluated early.
-func rowless(c *expr.Call) bool { return c.Op != "" && c.Proc.Volatility == sqltypes.Immutable }
+func rowless(c *expr.Call) bool {
+	return c.Op != "" && c.Proc.Lang == 12 && c.Proc.Volatility == sqltypes.Immutable
+}
 
 // sameOrder: values of the two types are represented alike and compare as numbers
 // or bytes do.

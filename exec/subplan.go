@@ -178,7 +178,7 @@ func (x *Execution) prepareHashed(st *subState, sp *expr.SubPlan, plan *planner.
 				visit(a)
 			}
 		case *expr.Call:
-			if len(n.Args) != 2 || n.Op != "=" {
+			if len(n.Args) != 2 || n.Op != "=" || n.Proc.Lang != 12 {
 				ok = false
 				return
 			}

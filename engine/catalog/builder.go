@@ -9,6 +9,10 @@ type builder struct {
 	types     tableEdit[*UserType]
 	functions cowEdit[oidKey, *Function]
 	funcNames cowEdit[nameKey, []*Function]
+	operators cowEdit[oidKey, *Operator]
+	operNames cowEdit[nameKey, []*Operator]
+	casts     cowEdit[oidKey, *Cast]
+	castPairs cowEdit[pairKey, *Cast]
 	roles     tableEdit[*Role]
 	databases tableEdit[*Database]
 	stats     cowEdit[oidKey, *TableStats]
@@ -51,6 +55,8 @@ func (c *Catalog) edit(changes []Change) *Catalog {
 	b.types = editTable(&n.types)
 	b.functions.m = &n.functions
 	b.funcNames.m = &n.funcNames
+	b.operators.m, b.operNames.m = &n.operators, &n.operNames
+	b.casts.m, b.castPairs.m = &n.casts, &n.castPairs
 	b.roles = editTable(&n.roles)
 	b.databases = editTable(&n.databases)
 	b.stats.m = &n.stats
@@ -113,6 +119,18 @@ func (b *builder) apply(ch Change) {
 	case ObjFunction:
 		d, _ := ch.Desc.(*Function)
 		b.putFunction(ch.OID, d)
+	case ObjOperator:
+		d, _ := ch.Desc.(*Operator)
+		b.putOperator(ch.OID, d)
+	case ObjCast:
+		if o := b.c.Cast(ch.OID); o != nil {
+			b.castPairs.del(pairKey{o.Source, o.Target})
+			b.casts.del(oidKey(ch.OID))
+		}
+		if d, ok := ch.Desc.(*Cast); ok {
+			b.casts.set(oidKey(ch.OID), d)
+			b.castPairs.set(pairKey{d.Source, d.Target}, d)
+		}
 	case ObjDefaultACL:
 		acls := make([]*DefaultACL, 0, len(b.c.defaultACL)+1)
 		for _, a := range b.c.defaultACL {
@@ -205,27 +223,46 @@ func (b *builder) rowType(r *Relation) {
 
 func (b *builder) putFunction(oid OID, d *Function) {
 	if o := b.c.Function(oid); o != nil {
-		k := nameKey{o.Schema, o.Name}
-		var rest []*Function
-		for _, f := range b.c.funcNames.get(k) {
-			if f.OID != oid {
-				rest = append(rest, f)
-			}
-		}
-		if len(rest) == 0 {
-			b.funcNames.del(k)
-		} else {
-			b.funcNames.set(k, rest)
-		}
+		unlist(&b.funcNames, nameKey{o.Schema, o.Name}, o)
 		b.functions.del(oidKey(oid))
 	}
 	if d == nil {
 		return
 	}
-	k := nameKey{d.Schema, d.Name}
-	had := b.c.funcNames.get(k)
-	b.funcNames.set(k, append(had[:len(had):len(had)], d))
+	list(&b.funcNames, nameKey{d.Schema, d.Name}, d)
 	b.functions.set(oidKey(oid), d)
+}
+
+func (b *builder) putOperator(oid OID, d *Operator) {
+	if o := b.c.Operator(oid); o != nil {
+		unlist(&b.operNames, nameKey{0, o.Name}, o)
+		b.operators.del(oidKey(oid))
+	}
+	if d == nil {
+		return
+	}
+	list(&b.operNames, nameKey{0, d.Name}, d)
+	b.operators.set(oidKey(oid), d)
+}
+
+// list and unlist keep the overloads of a name.
+func list[T any](names *cowEdit[nameKey, []T], k nameKey, v T) {
+	had := names.m.get(k)
+	names.set(k, append(had[:len(had):len(had)], v))
+}
+
+func unlist[T comparable](names *cowEdit[nameKey, []T], k nameKey, v T) {
+	var rest []T
+	for _, o := range names.m.get(k) {
+		if o != v {
+			rest = append(rest, o)
+		}
+	}
+	if len(rest) == 0 {
+		names.del(k)
+	} else {
+		names.set(k, rest)
+	}
 }
 
 // refreshPhysical gives relations with columns of user types a fresh physical

@@ -20,6 +20,10 @@ type Catalog struct {
 	types      table[*UserType]
 	functions  cow[oidKey, *Function]
 	funcNames  cow[nameKey, []*Function]
+	operators  cow[oidKey, *Operator]
+	operNames  cow[nameKey, []*Operator] // under schema 0
+	casts      cow[oidKey, *Cast]
+	castPairs  cow[pairKey, *Cast]
 	roles      table[*Role]
 	databases  table[*Database]
 	defaultACL []*DefaultACL
@@ -81,6 +85,16 @@ func (c *Catalog) FunctionsByName(schema OID, name string) []*Function {
 }
 func (c *Catalog) Function(oid OID) *Function { return c.functions.get(oidKey(oid)) }
 
+// OperatorsByName lists the user operators of that name, of all schemas.
+func (c *Catalog) OperatorsByName(name string) []*Operator { return c.operNames.get(nameKey{0, name}) }
+func (c *Catalog) Operator(oid OID) *Operator              { return c.operators.get(oidKey(oid)) }
+
+// CastBetween returns the user's cast of exactly these types, nil when there is none.
+func (c *Catalog) CastBetween(source, target OID) *Cast {
+	return c.castPairs.get(pairKey{source, target})
+}
+func (c *Catalog) Cast(oid OID) *Cast { return c.casts.get(oidKey(oid)) }
+
 func (c *Catalog) RoleByName(name string) *Role         { return c.roles.name(0, name) }
 func (c *Catalog) Role(oid OID) *Role                   { return c.roles.oid(oid) }
 func (c *Catalog) DatabaseByName(name string) *Database { return c.databases.name(0, name) }
@@ -105,5 +119,7 @@ func (c *Catalog) AllTypes(f func(*UserType) bool) {
 }
 
 func (c *Catalog) AllFunctions(f func(*Function) bool) { c.functions.all(f) }
+func (c *Catalog) AllOperators(f func(*Operator) bool) { c.operators.all(f) }
+func (c *Catalog) AllCasts(f func(*Cast) bool)         { c.casts.all(f) }
 func (c *Catalog) AllRoles(f func(*Role) bool)         { c.roles.byOID.all(f) }
 func (c *Catalog) AllDatabases(f func(*Database) bool) { c.databases.byOID.all(f) }

@@ -19,6 +19,8 @@ const (
 	ObjStats
 	ObjShards // shared
 	ObjOwned  // shared
+	ObjOperator
+	ObjCast
 )
 
 // Shared reports whether objects of the kind belong to no database.
@@ -55,6 +57,10 @@ func Put(db OID, desc any) Change {
 		c.Kind, c.OID = ObjRelation, d.OID
 	case *Function:
 		c.Kind, c.OID = ObjFunction, d.OID
+	case *Operator:
+		c.Kind, c.OID = ObjOperator, d.OID
+	case *Cast:
+		c.Kind, c.OID = ObjCast, d.OID
 	case *DefaultACL:
 		c.Kind, c.OID, c.Schema, c.ObjType = ObjDefaultACL, d.Role, d.Schema, d.ObjType
 		if len(d.ACL) == 0 {

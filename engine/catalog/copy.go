@@ -9,6 +9,8 @@ func Everything(c *Catalog) []Change {
 	c.AllTypes(func(d *UserType) bool { out = append(out, Put(c.DB, d)); return true })
 	c.AllRelations(func(d *Relation) bool { out = append(out, Put(c.DB, d)); return true })
 	c.AllFunctions(func(d *Function) bool { out = append(out, Put(c.DB, d)); return true })
+	c.AllOperators(func(d *Operator) bool { out = append(out, Put(c.DB, d)); return true })
+	c.AllCasts(func(d *Cast) bool { out = append(out, Put(c.DB, d)); return true })
 	for _, d := range c.defaultACL {
 		out = append(out, Put(c.DB, d))
 	}

@@ -23,6 +23,11 @@ func (k nameKey) bucket() uint32 {
 
 type oidKey OID
 
+// pairKey is a cast's source and target.
+type pairKey [2]OID
+
+func (k pairKey) bucket() uint32 { return (uint32(k[0])*31 + uint32(k[1])) % cowBuckets }
+
 type nameKey struct {
 	schema OID
 	name   string

@@ -78,6 +78,10 @@ func DecodeChange(key, desc []byte) (Change, error) {
 		c.Desc, err = decode[Relation](desc)
 	case ObjFunction:
 		c.Desc, err = decode[Function](desc)
+	case ObjOperator:
+		c.Desc, err = decode[Operator](desc)
+	case ObjCast:
+		c.Desc, err = decode[Cast](desc)
 	case ObjDefaultACL:
 		c.Desc, err = decode[DefaultACL](desc)
 	case ObjStats:

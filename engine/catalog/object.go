@@ -120,6 +120,7 @@ type Index struct {
 	Deferrable, InitiallyDeferred bool
 	Options                       []string
 	Comment                       string
+	ConstraintComment             string
 }
 
 // UniqueAtOnce reports whether no two rows have the same key at any time: the
@@ -246,6 +247,31 @@ type AggregateDef struct {
 	InitVal               *string // nil: NULL
 	FinalExtra            bool    // the final function gets NULLs for the arguments
 	FinalModify           byte    // r, s, w
+}
+
+// Operator is a user's operator (pg_operator). Proc 0 makes it a shell: named as
+// another operator's commutator or negator and not defined yet.
+type Operator struct {
+	OID                 OID
+	Name                string
+	Schema              OID
+	Owner               OID
+	Left, Right, Result OID // Left 0: prefix
+	Proc                OID
+	Commutator, Negator OID
+	Restrict, Join      OID // selectivity estimators; kept and shown, not used
+	Merges, Hashes      bool
+	Comment             string
+}
+
+// Cast is a user's cast (pg_cast).
+type Cast struct {
+	OID            OID
+	Source, Target OID
+	Func           OID  // 0 for methods b and i
+	Context        byte // i implicit, a assignment, e explicit
+	Method         byte // f function, i by text, b binary-coercible
+	Comment        string
 }
 
 // Role is a user or group; roles and databases are shared by all databases.

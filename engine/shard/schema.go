@@ -54,6 +54,10 @@ func (w schemaWriter) PutType(d *catalog.UserType)     { w.put(d) }
 func (w schemaWriter) DropType(oid sqltypes.OID)       { w.drop(catalog.ObjType, oid) }
 func (w schemaWriter) PutFunction(d *catalog.Function) { w.put(d) }
 func (w schemaWriter) DropFunction(oid sqltypes.OID)   { w.drop(catalog.ObjFunction, oid) }
+func (w schemaWriter) PutOperator(d *catalog.Operator) { w.put(d) }
+func (w schemaWriter) DropOperator(oid sqltypes.OID)   { w.drop(catalog.ObjOperator, oid) }
+func (w schemaWriter) PutCast(d *catalog.Cast)         { w.put(d) }
+func (w schemaWriter) DropCast(oid sqltypes.OID)       { w.drop(catalog.ObjCast, oid) }
 func (w schemaWriter) PutRole(d *catalog.Role)         { w.put(d) }
 func (w schemaWriter) DropRole(oid sqltypes.OID)       { w.drop(catalog.ObjRole, oid) }
 func (w schemaWriter) PutDatabase(d *catalog.Database) { w.put(d) }

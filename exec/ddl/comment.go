@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine/catalog"
@@ -82,6 +84,13 @@ func (r *run) comment(n *pg.CommentStmt) error {
 		cp := *f
 		cp.Comment = n.Comment
 		r.schema().PutFunction(&cp)
+	case pg.ObjectType_OBJECT_DOMCONSTRAINT:
+		l := n.Object.GetList().GetItems()
+		return r.commentDomainConstraint(nameParts(l[0]), str(l[1]), n.Comment)
+	case pg.ObjectType_OBJECT_OPERATOR:
+		return r.commentOperator(n)
+	case pg.ObjectType_OBJECT_CAST:
+		return r.commentCast(n)
 	default:
 		return pgerror.NotSupported("COMMENT ON %s", objectWord(n.Objtype))
 	}
@@ -115,6 +124,27 @@ func (r *run) commentTarget(parts []string) (*catalog.Relation, *catalog.Index, 
 	return cp, nil, nil
 }
 
+func (r *run) commentDomainConstraint(domain []string, name, text string) error {
+	t, err := r.userType(domain)
+	if err != nil {
+		return err
+	}
+	if err := r.mustOwnType(t); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(t.Checks, func(c *catalog.Check) bool { return c.Name == name })
+	if i < 0 {
+		return pgerror.New(pgerror.UndefinedObject, "constraint %q for domain %s does not exist", name, r.typeName(t.OID))
+	}
+	cp := *t
+	cp.Checks = slices.Clone(t.Checks)
+	c := *cp.Checks[i]
+	c.Comment = text
+	cp.Checks[i] = &c
+	r.schema().PutType(&cp)
+	return nil
+}
+
 func (r *run) commentConstraint(cp *catalog.Relation, name, text string) error {
 	for i, c := range cp.Checks {
 		if c.Name == name {
@@ -136,7 +166,7 @@ func (r *run) commentConstraint(cp *catalog.Relation, name, text string) error {
 	}
 	for _, ix := range cp.Indexes {
 		if ix.Constraint == name {
-			ix.Comment = text
+			ix.ConstraintComment = text
 			r.schema().PutRelation(cp)
 			return nil
 		}

@@ -121,6 +121,10 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return r.alterFunction(n.AlterFunctionStmt)
 	case *pg.Node_DefineStmt:
 		return r.define(n.DefineStmt)
+	case *pg.Node_AlterOperatorStmt:
+		return "ALTER OPERATOR", r.alterOperator(n.AlterOperatorStmt)
+	case *pg.Node_CreateCastStmt:
+		return "CREATE CAST", r.createCast(n.CreateCastStmt)
 	case *pg.Node_VacuumStmt:
 		if n.VacuumStmt.IsVacuumcmd {
 			return "VACUUM", r.analyze(n.VacuumStmt)
@@ -139,6 +143,8 @@ func (r *run) define(n *pg.DefineStmt) (string, error) {
 	switch n.Kind {
 	case pg.ObjectType_OBJECT_AGGREGATE:
 		return "CREATE AGGREGATE", r.createAggregate(n)
+	case pg.ObjectType_OBJECT_OPERATOR:
+		return "CREATE OPERATOR", r.createOperator(n)
 	}
 	return "", pgerror.NotSupported("CREATE %s", objectWord(n.Kind))
 }

@@ -26,6 +26,10 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = r.dropTypes(n, cascade)
 	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
 		err = r.dropFunctions(n)
+	case pg.ObjectType_OBJECT_OPERATOR:
+		err = r.dropOperators(n)
+	case pg.ObjectType_OBJECT_CAST:
+		err = r.dropCasts(n)
 	default:
 		err = pgerror.NotSupported("DROP %s", objectWord(n.RemoveType))
 	}
@@ -428,6 +432,13 @@ func (r *run) emptySchema(s *catalog.Schema, cascade bool) error {
 		}
 		return true
 	})
+	var opers []*catalog.Operator
+	r.catalog().AllOperators(func(o *catalog.Operator) bool {
+		if o.Schema == s.OID {
+			opers = append(opers, o)
+		}
+		return true
+	})
 	slices.SortFunc(rels, func(a, b *catalog.Relation) int { return int(a.OID) - int(b.OID) })
 	slices.SortFunc(types, func(a, b *catalog.UserType) int { return int(a.OID) - int(b.OID) })
 	var contents []string
@@ -439,6 +450,9 @@ func (r *run) emptySchema(s *catalog.Schema, cascade bool) error {
 	}
 	for _, f := range funcs {
 		contents = append(contents, "function "+f.Name)
+	}
+	for _, o := range opers {
+		contents = append(contents, "operator "+r.operatorText(o))
 	}
 	if len(contents) > 0 && !cascade {
 		for i := range contents {
@@ -453,6 +467,9 @@ func (r *run) emptySchema(s *catalog.Schema, cascade bool) error {
 		}
 	} else {
 		d.noticeCascade()
+	}
+	for _, o := range opers {
+		r.removeOperator(o)
 	}
 	for _, t := range types {
 		r.dropType(t)

@@ -318,6 +318,18 @@ func (r *run) setSchema(n *pg.AlterObjectSchemaStmt) (string, error) {
 		cp.Schema = to.OID
 		r.schema().PutFunction(&cp)
 		return tag, nil
+	case pg.ObjectType_OBJECT_OPERATOR:
+		o, err := r.ownOperator(n.Object.GetObjectWithArgs())
+		if err != nil {
+			return tag, err
+		}
+		if r.operatorIn(to.OID, o.Name, o.Left, o.Right) != nil && o.Schema != to.OID {
+			return tag, pgerror.New(pgerror.DuplicateFunction, "operator %s already exists in schema %q", r.operatorText(o), to.Name)
+		}
+		cp := *o
+		cp.Schema = to.OID
+		r.schema().PutOperator(&cp)
+		return tag, nil
 	}
 	return tag, pgerror.NotSupported("ALTER %s SET SCHEMA", objectWord(n.ObjectType))
 }
@@ -377,6 +389,14 @@ func (r *run) setOwner(n *pg.AlterOwnerStmt) (string, error) {
 		cp := *f
 		cp.Owner = role.OID
 		r.schema().PutFunction(&cp)
+	case pg.ObjectType_OBJECT_OPERATOR:
+		o, err := r.ownOperator(n.Object.GetObjectWithArgs())
+		if err != nil {
+			return tag, err
+		}
+		cp := *o
+		cp.Owner = role.OID
+		r.schema().PutOperator(&cp)
 	default:
 		return tag, pgerror.NotSupported("ALTER %s OWNER TO", objectWord(n.ObjectType))
 	}

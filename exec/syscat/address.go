@@ -72,7 +72,7 @@ func outRecord(p *sqltypes.Proc, values []sqltypes.Datum) sqltypes.Datum {
 
 // missingKinds is what pg_identify_object calls an object that is not there.
 var missingKinds = map[sqltypes.OID]string{classClass: "relation", classProc: "routine", classType: "type", classConstraint: "constraint",
-	classOperator: "operator", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classAttrdef: "default value"}
+	classOperator: "operator", classCast: "cast", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classAttrdef: "default value"}
 
 // wordsOf describes the object that a function's first three arguments name. Error: XX000 for an unknown catalogue.
 func (l *lookup) wordsOf(a []sqltypes.Datum) (objectWords, bool, error) {
@@ -262,6 +262,9 @@ func (l *lookup) castAddress(from, to string) (objectRef, error) {
 	b, err := l.namedType(to)
 	if err != nil {
 		return objectRef{}, err
+	}
+	if c := l.cat.CastBetween(a, b); c != nil {
+		return objectRef{classCast, c.OID, 0}, nil
 	}
 	for _, row := range fixedRows()["pg_cast"] {
 		if argOID(row[1]) == a && argOID(row[2]) == b {

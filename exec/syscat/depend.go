@@ -24,6 +24,7 @@ const (
 	classAuthid     sqltypes.OID = 1260
 	classRewrite    sqltypes.OID = 2618
 	classOperator   sqltypes.OID = 2617
+	classCast       sqltypes.OID = 2605
 )
 
 // defaultSequence is the sequence that a default takes its value from; 0 none.
@@ -118,8 +119,32 @@ func dependRows(q *Query, emit Emit) error {
 	for _, f := range sorted(q.Cat.AllFunctions, func(f *catalog.Function) sqltypes.OID { return f.OID }) {
 		d.function(f)
 	}
+	for _, o := range sorted(q.Cat.AllOperators, func(o *catalog.Operator) sqltypes.OID { return o.OID }) {
+		d.operator(o)
+	}
+	for _, c := range sorted(q.Cat.AllCasts, func(c *catalog.Cast) sqltypes.OID { return c.OID }) {
+		k := objectRef{classCast, c.OID, 0}
+		d.onUsers(k, classType, c.Source, c.Target)
+		d.onUsers(k, classProc, c.Func)
+	}
 	q.each(nil, d.relation)
 	return nil
+}
+
+func (d *depender) operator(o *catalog.Operator) {
+	k := objectRef{classOperator, o.OID, 0}
+	d.on(k, objectRef{classNamespace, o.Schema, 0}, 'n')
+	d.onUsers(k, classType, o.Left, o.Right, o.Result)
+	d.onUsers(k, classProc, o.Proc, o.Restrict, o.Join)
+}
+
+// onUsers emits dependencies on those of the objects that came not with the cluster.
+func (d *depender) onUsers(o objectRef, class sqltypes.OID, refs ...sqltypes.OID) {
+	for _, x := range refs {
+		if x >= catalog.FirstUserOID {
+			d.on(o, objectRef{class, x, 0}, 'n')
+		}
+	}
 }
 
 func (d *depender) typ(t *catalog.UserType) {

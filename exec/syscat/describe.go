@@ -30,6 +30,8 @@ func (l *lookup) words(class, o sqltypes.OID, sub int) (w objectWords, ok bool) 
 		return l.constraintWords(o)
 	case classOperator:
 		return l.operatorWords(o)
+	case classCast:
+		return l.castWords(o)
 	case classAttrdef:
 		for _, r := range relations(l.cat) {
 			for _, c := range r.Columns {
@@ -232,9 +234,14 @@ func (l *lookup) constraintWords(o sqltypes.OID) (w objectWords, ok bool) {
 }
 
 func (l *lookup) operatorWords(o sqltypes.OID) (w objectWords, ok bool) {
-	op := sqltypes.OperatorByOID(o)
+	op := l.findOperator(o)
 	if op == nil {
 		return w, false
+	}
+	schema := quoteIdent(l.schemaName(op.Schema))
+	bare := op.Name
+	if !l.operatorVisible(op) {
+		bare = schema + "." + bare
 	}
 	name := func(t sqltypes.OID, of func(sqltypes.OID) string) string {
 		if t == 0 {
@@ -249,11 +256,28 @@ func (l *lookup) operatorWords(o sqltypes.OID) (w objectWords, ok bool) {
 			args = append(args, l.qualifiedType(t))
 		}
 	}
-	return objectWords{kind: "operator", schema: "pg_catalog",
-		description: "operator " + op.Name + "(" + name(op.Left, short) + "," + name(op.Right, short) + ")",
-		identity:    "pg_catalog." + op.Name + "(" + name(op.Left, l.qualifiedType) + "," + name(op.Right, l.qualifiedType) + ")",
-		names:       []string{"pg_catalog", op.Name},
+	return objectWords{kind: "operator", schema: schema,
+		description: "operator " + bare + "(" + name(op.Left, short) + "," + name(op.Right, short) + ")",
+		identity:    schema + "." + op.Name + "(" + name(op.Left, l.qualifiedType) + "," + name(op.Right, l.qualifiedType) + ")",
+		names:       []string{schema, op.Name},
 		args:        args}, true
+}
+
+func (l *lookup) castWords(o sqltypes.OID) (w objectWords, ok bool) {
+	c := l.cat.Cast(o)
+	if c == nil {
+		for _, b := range sqltypes.AllCasts() {
+			if b.OID == o {
+				c = &catalog.Cast{OID: o, Source: b.Source, Target: b.Target}
+			}
+		}
+	}
+	if c == nil {
+		return w, false
+	}
+	s, t := l.qualifiedType(c.Source), l.qualifiedType(c.Target)
+	return objectWords{kind: "cast", identity: "(" + s + " AS " + t + ")", names: []string{s}, args: []string{t},
+		description: "cast from " + l.typeName(c.Source, sqltypes.NoTypMod) + " to " + l.typeName(c.Target, sqltypes.NoTypMod)}, true
 }
 
 // ruleWords describes a view's query, which is its only rule.

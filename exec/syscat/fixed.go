@@ -104,8 +104,8 @@ func columnNames(name string) []string {
 
 // registerFacts declares the relations that consist of fixed rows only.
 func registerFacts(s *Set) {
-	for _, name := range []string{"pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc", "pg_operator",
-		"pg_cast", "pg_conversion", "pg_tablespace",
+	for _, name := range []string{"pg_am", "pg_collation", "pg_language", "pg_opclass", "pg_opfamily", "pg_amop", "pg_amproc",
+		"pg_conversion", "pg_tablespace",
 		"pg_ts_config", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_extension"} {
 		s.static("pg_catalog."+name, columnNames(name), func(_ *Query, emit Emit) error {
 			emitFixed(name, emit)

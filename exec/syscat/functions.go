@@ -42,7 +42,7 @@ func init() {
 		},
 		"pg_type_is_visible":           typeIsVisible,
 		"pg_function_is_visible":       functionIsVisible,
-		"pg_operator_is_visible":       inPgCatalog,
+		"pg_operator_is_visible":       operatorIsVisible,
 		"pg_opclass_is_visible":        inPgCatalog,
 		"pg_opfamily_is_visible":       inPgCatalog,
 		"pg_collation_is_visible":      inPgCatalog,
@@ -146,6 +146,14 @@ func inPgCatalog(l *lookup, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datu
 	return yes(false), nil
 }
 
+func operatorIsVisible(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+	o := l.findOperator(argOID(a[0]))
+	if o == nil {
+		return sqltypes.Null, nil
+	}
+	return yes(l.operatorVisible(o)), nil
+}
+
 func isTempSchema(name string) bool { return len(name) > 8 && name[:8] == "pg_temp_" }
 
 func typeIsVisible(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
@@ -200,6 +208,12 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 	if f := cat.Function(o); f != nil && is("pg_proc") {
 		return f.Comment
 	}
+	if op := cat.Operator(o); op != nil && is("pg_operator") {
+		return op.Comment
+	}
+	if c := cat.Cast(o); c != nil && is("pg_cast") {
+		return c.Comment
+	}
 	if o < catalog.FirstUserOID {
 		return fixedComment(o, class)
 	}
@@ -218,7 +232,15 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 			}
 			for _, ix := range r.Indexes {
 				if ix.ConstraintOID == o {
-					found = ix.Comment
+					found = ix.ConstraintComment
+				}
+			}
+			return found == ""
+		})
+		cat.AllTypes(func(t *catalog.UserType) bool {
+			for _, c := range t.Checks {
+				if c.OID == o {
+					found = c.Comment
 				}
 			}
 			return found == ""

@@ -410,6 +410,7 @@ func descriptionRows(q *Query, emit Emit) error {
 		}
 		for _, ix := range r.Indexes {
 			put(ix.OID, classClass, 0, ix.Comment)
+			put(ix.ConstraintOID, classConstraint, 0, ix.ConstraintComment)
 		}
 		for _, c := range r.Checks {
 			put(c.OID, classConstraint, 0, c.Comment)
@@ -426,7 +427,15 @@ func descriptionRows(q *Query, emit Emit) error {
 		}
 		return true
 	})
-	q.Cat.AllTypes(func(t *catalog.UserType) bool { put(t.OID, classType, 0, t.Comment); return true })
+	q.Cat.AllTypes(func(t *catalog.UserType) bool {
+		put(t.OID, classType, 0, t.Comment)
+		for _, c := range t.Checks {
+			put(c.OID, classConstraint, 0, c.Comment)
+		}
+		return true
+	})
 	q.Cat.AllFunctions(func(f *catalog.Function) bool { put(f.OID, classProc, 0, f.Comment); return true })
+	q.Cat.AllOperators(func(o *catalog.Operator) bool { put(o.OID, classOperator, 0, o.Comment); return true })
+	q.Cat.AllCasts(func(c *catalog.Cast) bool { put(c.OID, classCast, 0, c.Comment); return true })
 	return nil
 }

@@ -180,21 +180,30 @@ func (l *lookup) function(parts []string, args string, hasArgs bool, text string
 }
 
 func (l *lookup) operator(name, args string, hasArgs bool) (sqltypes.OID, error) {
+	schema := sqltypes.OID(0)
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		name = name[i+1:]
+		parts, err := splitName(name[:i])
+		if err != nil {
+			return 0, err
+		}
+		s := l.cat.SchemaByName(parts[len(parts)-1])
+		if s == nil {
+			return 0, pgerror.New(pgerror.InvalidSchemaName, "schema %q does not exist", parts[len(parts)-1])
+		}
+		name, schema = name[i+1:], s.OID
 	}
 	want, err := l.argTypes(args)
 	if err != nil {
 		return 0, err
 	}
 	var found []sqltypes.OID
-	for _, o := range sqltypes.OperatorsByName(name) {
+	for _, o := range l.operatorsNamed(schema, name) {
 		if !hasArgs || len(want) == 2 && o.Left == want[0] && o.Right == want[1] {
 			found = append(found, o.OID)
 		}
 	}
 	switch {
-	case len(found) == 1:
+	case len(found) == 1 || len(found) > 1 && hasArgs:
 		return found[0], nil
 	case len(found) > 1:
 		return 0, pgerror.New(pgerror.AmbiguousFunction, "more than one operator named %s", name)
@@ -223,15 +232,16 @@ func regOut(env *sqltypes.Env, typ, o sqltypes.OID) (string, bool) {
 	case sqltypes.OIDRegproc, sqltypes.OIDRegprocedure:
 		return l.functionName(o, typ == sqltypes.OIDRegprocedure)
 	case sqltypes.OIDRegoper, sqltypes.OIDRegoperator:
-		op := sqltypes.OperatorByOID(o)
+		op := l.findOperator(o)
 		if op == nil {
 			return "", false
 		}
+		name := op.Name
+		if sc := l.cat.Schema(op.Schema); sc != nil && (typ == sqltypes.OIDRegoper && len(l.operatorsNamed(0, op.Name)) != 1 || !l.operatorVisible(op)) {
+			name = quoteIdent(sc.Name) + "." + name
+		}
 		if typ == sqltypes.OIDRegoper {
-			if len(sqltypes.OperatorsByName(op.Name)) > 1 {
-				return "pg_catalog." + op.Name, true
-			}
-			return op.Name, true
+			return name, true
 		}
 		side := func(t sqltypes.OID) string {
 			if t == 0 {
@@ -239,7 +249,7 @@ func regOut(env *sqltypes.Env, typ, o sqltypes.OID) (string, bool) {
 			}
 			return l.typeName(t, sqltypes.NoTypMod)
 		}
-		return op.Name + "(" + side(op.Left) + "," + side(op.Right) + ")", true
+		return name + "(" + side(op.Left) + "," + side(op.Right) + ")", true
 	case sqltypes.OIDRegnamespace:
 		if s := l.cat.Schema(o); s != nil {
 			return quoteIdent(s.Name), true

@@ -69,6 +69,7 @@ func New() *Set {
 	}
 	registerObjects(s)
 	registerTypes(s)
+	registerOperators(s)
 	registerRoles(s)
 	registerConstraints(s)
 	registerFacts(s)

@@ -3,6 +3,7 @@ package bind
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"ostraka/engine/catalog"
 	"ostraka/expr"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -49,6 +50,18 @@ func (b *binder) pathway(dst, src sqltypes.OID, ctx byte) (pathKind, *sqltypes.P
 	if src == dst {
 		return pathRelabel, nil
 	}
+	if c := b.userCast(src, dst); c != nil {
+		if ctxRank(ctx) < ctxRank(c.Context) {
+			return pathNone, nil
+		}
+		switch c.Method {
+		case 'f':
+			return pathFunc, b.procByOID(c.Func)
+		case 'i':
+			return pathIO, nil
+		}
+		return pathRelabel, nil
+	}
 	if c := sqltypes.CastBetween(src, dst); c != nil {
 		if ctxRank(ctx) < ctxRank(c.Context) {
 			return pathNone, nil
@@ -83,6 +96,14 @@ func (b *binder) pathway(dst, src sqltypes.OID, ctx byte) (pathKind, *sqltypes.P
 		}
 	}
 	return pathNone, nil
+}
+
+// userCast is the cast that a user has made between two types, or nil.
+func (b *binder) userCast(src, dst sqltypes.OID) *catalog.Cast {
+	if b.cat == nil {
+		return nil
+	}
+	return b.cat.CastBetween(src, dst)
 }
 
 // canCoerce is can_coerce_type for lists of types.

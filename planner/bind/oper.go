@@ -3,29 +3,145 @@ package bind
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"ostraka/engine/catalog"
 	"ostraka/expr"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
-// opNames splits a possibly qualified operator name and checks its schema.
-func (b *binder) opNames(names []*pg.Node, loc int32) (name string) {
-	name = strOf(names[len(names)-1])
+// An operatorSet is the operators that a possibly qualified name can mean, those
+// of schemas further up the search path first (OpernameGetCandidates).
+type operatorSet struct {
+	name    string
+	builtin bool // those of pg_catalog are meant too
+	before  []*sqltypes.Operator
+	after   []*sqltypes.Operator
+}
+
+func (b *binder) operatorsNamed(names []*pg.Node, loc int32) operatorSet {
+	set := operatorSet{name: strOf(names[len(names)-1]), builtin: true}
+	schema := sqltypes.OID(0)
 	if len(names) > 1 {
-		schema := strOf(names[len(names)-2])
-		if b.schemaOID(schema) == 0 {
-			b.fail(loc, pgerror.InvalidSchemaName, `schema "%s" does not exist`, schema)
+		if schema = b.schemaOID(strOf(names[len(names)-2])); schema == 0 {
+			b.fail(loc, pgerror.InvalidSchemaName, `schema "%s" does not exist`, strOf(names[len(names)-2]))
 		}
-		if schema != "pg_catalog" {
-			return "\x00" // nothing is defined there
+		set.builtin = schema == sqltypes.NamespaceCatalog
+	}
+	if b.cat == nil {
+		return set
+	}
+	own := b.cat.OperatorsByName(set.name)
+	if len(own) == 0 {
+		return set
+	}
+	if schema != 0 {
+		for _, o := range own {
+			if o.Schema == schema {
+				set.after = append(set.after, b.userOperator(o))
+			}
+		}
+		return set
+	}
+	catalogAt := b.pathPos(sqltypes.NamespaceCatalog)
+	for i, ns := range b.ctx.SearchPath {
+		for _, o := range own {
+			if o.Schema != ns || ns == b.ctx.TempSchema {
+				continue
+			}
+			if i+1 < catalogAt {
+				set.before = append(set.before, b.userOperator(o))
+			} else {
+				set.after = append(set.after, b.userOperator(o))
+			}
 		}
 	}
-	return name
+	return set
+}
+
+// exact finds the operator of exactly these operand types (left 0: prefix), or nil.
+func (s *operatorSet) exact(left, right sqltypes.OID) *sqltypes.Operator {
+	for _, op := range s.before {
+		if op.Left == left && op.Right == right {
+			return op
+		}
+	}
+	if s.builtin {
+		if op := sqltypes.FindOperator(s.name, left, right); op != nil {
+			return op
+		}
+	}
+	for _, op := range s.after {
+		if op.Left == left && op.Right == right {
+			return op
+		}
+	}
+	return nil
+}
+
+// candidates are the operators of a kind that no other of the same operand types hides.
+func (s *operatorSet) candidates(kind byte) []*candidate {
+	var out []*candidate
+	add := func(op *sqltypes.Operator) {
+		if op.Kind != kind {
+			return
+		}
+		c := &candidate{op: op, args: []sqltypes.OID{op.Left, op.Right}}
+		if kind == 'l' {
+			c.args = c.args[1:]
+		}
+		if len(s.before)+len(s.after) > 0 {
+			for _, o := range out {
+				if sameTypes(o.args, c.args) {
+					return
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	for _, op := range s.before {
+		add(op)
+	}
+	if s.builtin {
+		for _, op := range sqltypes.OperatorsByName(s.name) {
+			add(op)
+		}
+	}
+	for _, op := range s.after {
+		add(op)
+	}
+	return out
+}
+
+// userOperator presents a user's operator; a shell has no Proc.
+func (b *binder) userOperator(o *catalog.Operator) *sqltypes.Operator {
+	op := &sqltypes.Operator{OID: o.OID, Name: o.Name, Kind: 'b', Left: o.Left, Right: o.Right, Result: o.Result,
+		Commutator: o.Commutator, Negator: o.Negator}
+	if o.Left == 0 {
+		op.Kind = 'l'
+	}
+	op.Proc = b.procByOID(o.Proc)
+	return op
+}
+
+// procByOID finds a built-in or a user's function; nil if there is none.
+func (b *binder) procByOID(oid sqltypes.OID) *sqltypes.Proc {
+	if oid == 0 {
+		return nil
+	}
+	if p := sqltypes.ProcByOID(oid); p != nil {
+		return p
+	}
+	if b.cat != nil {
+		if f := b.cat.Function(oid); f != nil {
+			return b.userProc(f)
+		}
+	}
+	return nil
 }
 
 // binaryOperator is oper(): the infix operator for two types, nil if none (noError).
 func (b *binder) binaryOperator(names []*pg.Node, l, r sqltypes.OID, loc int32, noError bool) *sqltypes.Operator {
-	name := b.opNames(names, loc)
+	set := b.operatorsNamed(names, loc)
 	// An unknown literal is first taken as the other side's type.
 	el, er := l, r
 	if isUnknown(er) && !isUnknown(el) {
@@ -33,23 +149,18 @@ func (b *binder) binaryOperator(names []*pg.Node, l, r sqltypes.OID, loc int32, 
 	} else if isUnknown(el) && !isUnknown(er) {
 		el = er
 	}
-	if op := sqltypes.FindOperator(name, el, er); op != nil {
+	if op := set.exact(el, er); op != nil {
 		return op
 	}
 	if isUnknown(l) || isUnknown(r) {
 		// The other side may be a domain.
 		if base := b.baseType(el); base != el {
-			if op := sqltypes.FindOperator(name, base, base); op != nil {
+			if op := set.exact(base, base); op != nil {
 				return op
 			}
 		}
 	}
-	var cands []*candidate
-	for _, op := range sqltypes.OperatorsByName(name) {
-		if op.Kind == 'b' {
-			cands = append(cands, &candidate{op: op, args: []sqltypes.OID{op.Left, op.Right}})
-		}
-	}
+	cands := set.candidates('b')
 	al, ar := l, r
 	if al == 0 {
 		al = ar
@@ -74,16 +185,11 @@ func (b *binder) binaryOperator(names []*pg.Node, l, r sqltypes.OID, loc int32, 
 }
 
 func (b *binder) prefixOperator(names []*pg.Node, r sqltypes.OID, loc int32) *sqltypes.Operator {
-	name := b.opNames(names, loc)
-	if op := sqltypes.FindOperator(name, 0, r); op != nil && op.Kind == 'l' {
+	set := b.operatorsNamed(names, loc)
+	if op := set.exact(0, r); op != nil && op.Kind == 'l' {
 		return op
 	}
-	var cands []*candidate
-	for _, op := range sqltypes.OperatorsByName(name) {
-		if op.Kind == 'l' {
-			cands = append(cands, &candidate{op: op, args: []sqltypes.OID{op.Right}})
-		}
-	}
+	cands := set.candidates('l')
 	actual := []sqltypes.OID{r}
 	match := b.matchTypes(actual, cands)
 	if len(match) == 1 {

@@ -110,25 +110,17 @@ func (b *binder) aggregateFunction(name []*pg.Node, types []sqltypes.OID) resolv
 	return resolved{c.proc, ret}
 }
 
+// BinaryCoercible reports whether a value of src is one of dst as it is.
+func BinaryCoercible(ctx *planner.Context, src, dst sqltypes.OID) bool {
+	return newBinder(ctx).binaryCoercible(src, dst)
+}
+
 func (b *binder) binaryCoercible(src, dst sqltypes.OID) bool {
 	if src == dst || dst == sqltypes.OIDAny {
 		return true
 	}
 	k, _ := b.pathway(dst, src, implicit)
 	return k == pathRelabel
-}
-
-// procByOID finds any function.
-func (b *binder) procByOID(oid sqltypes.OID) *sqltypes.Proc {
-	if p := sqltypes.ProcByOID(oid); p != nil {
-		return p
-	}
-	if b.cat != nil {
-		if f := b.cat.Function(oid); f != nil {
-			return b.userProc(f)
-		}
-	}
-	return nil
 }
 
 // userAggregate is the behaviour of an aggregate that a user has made.

@@ -221,7 +221,7 @@ func (p *planning) impliesByOrder(have, want expr.Expr) bool {
 		}
 		return false
 	}
-	if a, ok := have.(*expr.ArrayOp); ok && !a.All && a.Op == "=" && sameExpr(a.Left, w.left) {
+	if a, ok := have.(*expr.ArrayOp); ok && !a.All && a.Op == "=" && a.Proc.Lang == 12 && sameExpr(a.Left, w.left) {
 		elems, known := constElems(a.Array)
 		for _, d := range elems {
 			if d.Null || !test(&expr.Const{T: expr.T{Typ: sqltypes.ColumnType{OID: p.elemType(a.Array.Type().OID)}}, Val: d}, sqltypes.BtreeEqual) {

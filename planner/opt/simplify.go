@@ -168,7 +168,7 @@ func (p *planning) foldCall(c *expr.Call) expr.Expr {
 		return c
 	}
 	// boolean column = true, and the like.
-	if c.Op == "=" && len(c.Args) == 2 && c.Args[0].Type().OID == oidBool && c.Args[1].Type().OID == oidBool {
+	if c.Op == "=" && c.Proc.Lang == 12 && len(c.Args) == 2 && c.Args[0].Type().OID == oidBool && c.Args[1].Type().OID == oidBool {
 		for i, a := range c.Args {
 			if k, ok := isConst(a); ok && !k.Val.Null {
 				if k.Val.Bool() {
