@@ -371,7 +371,7 @@ func (x *Execution) refers(e *fkEvent, row []sqltypes.Datum) bool {
 func fkIndex(child *catalog.Relation, fk *catalog.ForeignKey, key []sqltypes.Datum) (*catalog.Index, []sqltypes.Datum) {
 next:
 	for _, ix := range child.Indexes {
-		if !ix.Ready || ix.Predicate != "" || len(ix.Keys) < len(fk.Attrs) {
+		if !ix.Ready || !ix.Stored() || ix.Predicate != "" || len(ix.Keys) < len(fk.Attrs) {
 			continue
 		}
 		ordered := make([]sqltypes.Datum, 0, len(fk.Attrs))

@@ -143,6 +143,17 @@ func DefaultOpClass(method, typ OID) *OpClass {
 	return found
 }
 
+// DefaultOpClassOf is DefaultOpClass for any type; of a domain pass the base type.
+func DefaultOpClassOf(method OID, t *Type) *OpClass {
+	if c := DefaultOpClass(method, t.OID); c != nil {
+		return c
+	}
+	if general := generalType(t); general != 0 {
+		return DefaultOpClass(method, general)
+	}
+	return nil
+}
+
 // preferredClassTypes are the preferred types that others are binary-coercible to.
 var preferredClassTypes = map[OID]bool{25: true, 26: true, 869: true, 1562: true}
 

@@ -59,6 +59,8 @@ type Relation struct {
 	TS         *TimeSeries `json:",omitempty"` // how; set when TimeSeries is
 	// Rollup: this view is a continuous aggregate; ViewDef is its query over the raw rows.
 	Rollup *Rollup `json:",omitempty"`
+	// ReplicaIdentity is relreplident: 0 the primary key, i an index, f all columns, n nothing.
+	ReplicaIdentity byte `json:",omitempty"`
 
 	phys *physical // what the store derived from the descriptor; see Physical
 }
@@ -66,6 +68,7 @@ type Relation struct {
 type ViewOptions struct {
 	CheckOption     byte // 0 none, l local, c cascaded
 	SecurityBarrier bool
+	SecurityInvoker bool // the privileges of who reads count, not the owner's
 }
 
 // Layout lists attribute numbers in physical order and, for each, the class of
@@ -90,8 +93,10 @@ type Column struct {
 	// Missing is the value that rows written before the column was added have, when HasMissing.
 	HasMissing    bool
 	Missing       sqltypes.Datum
-	Storage       byte
+	Storage       byte // 0: the type's; shown only
+	Compression   byte `json:",omitempty"` // p, l, 0 the default; shown only
 	StatTarget    int
+	Options       []string `json:",omitempty"` // attoptions, "name=value"
 	Comment       string
 	ACL           []ACLItem
 	OwnedSequence OID // serial, identity
@@ -105,7 +110,7 @@ type Index struct {
 	Name                          string
 	Schema                        OID
 	Owner                         OID
-	Method                        string // btree (hash, gin … are accepted by later work)
+	Method                        string // access method; only btree and hash have entries, see Stored
 	Unique                        bool
 	Primary                       bool
 	Clustered                     bool // the table's own key
@@ -121,6 +126,14 @@ type Index struct {
 	Options                       []string
 	Comment                       string
 	ConstraintComment             string
+	ClusterOn                     bool // CLUSTER … USING it: shown, rows are where the table's key puts them
+	ReplicaIdentity               bool
+}
+
+// Stored reports whether the index has entries. Indexes of the other access
+// methods are known to the catalogue and searched by nobody.
+func (ix *Index) Stored() bool {
+	return ix.Method == "" || ix.Method == "btree" || ix.Method == "hash"
 }
 
 // UniqueAtOnce reports whether no two rows have the same key at any time: the
@@ -130,11 +143,13 @@ func (ix *Index) UniqueAtOnce() bool { return (ix.Unique || ix.Primary) && !ix.D
 
 type IndexKey struct {
 	Attr       int16  // 0: expression
+	Name       string `json:",omitempty"` // of an expression's column; "": see IndexColumnNames
 	Expr       string // SQL text
 	Type       sqltypes.ColumnType
 	Desc       bool
 	NullsFirst bool
 	OpClass    OID
+	StatTarget int // of an expression, + 1; 0: the default
 }
 
 // Check is a CHECK constraint.

@@ -83,6 +83,9 @@ func newTable(rel *catalog.Relation, typ func(sqltypes.OID) *sqltypes.Type) (*Ta
 		t.layouts = append(t.layouts, l)
 	}
 	for _, ix := range rel.Indexes {
+		if !ix.Stored() {
+			continue
+		}
 		x, err := t.newIndex(ix, typ)
 		if err != nil {
 			return nil, err

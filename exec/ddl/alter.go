@@ -28,7 +28,7 @@ func (r *run) alterTable(n *pg.AlterTableStmt) error {
 		return noRelation(n.Relation.Schemaname, n.Relation.Relname)
 	}
 	if ix != nil {
-		return pgerror.NotSupported("ALTER INDEX other than RENAME")
+		return r.alterIndex(rel, ix, n)
 	}
 	if rel, err = r.relation(n.Relation, alterLock(n.Cmds), "", ""); err != nil {
 		return err
@@ -89,11 +89,23 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 	}
 	if b.rel.Kind != catalog.KindTable {
 		switch cmd.Subtype {
-		case pg.AlterTableType_AT_ChangeOwner, pg.AlterTableType_AT_ColumnDefault, pg.AlterTableType_AT_SetRelOptions,
-			pg.AlterTableType_AT_ResetRelOptions:
+		case pg.AlterTableType_AT_ChangeOwner, pg.AlterTableType_AT_SetRelOptions, pg.AlterTableType_AT_ResetRelOptions:
+		case pg.AlterTableType_AT_ColumnDefault:
+			if b.rel.Kind != catalog.KindView {
+				return b.wrongAction(cmd)
+			}
+		case pg.AlterTableType_AT_SetLogged, pg.AlterTableType_AT_SetUnLogged:
+			if b.rel.Kind != catalog.KindSequence {
+				return b.wrongAction(cmd)
+			}
+		case pg.AlterTableType_AT_SetStatistics, pg.AlterTableType_AT_SetStorage, pg.AlterTableType_AT_SetCompression, pg.AlterTableType_AT_SetOptions,
+			pg.AlterTableType_AT_ResetOptions, pg.AlterTableType_AT_ClusterOn, pg.AlterTableType_AT_DropCluster, pg.AlterTableType_AT_SetTableSpace,
+			pg.AlterTableType_AT_SetAccessMethod:
+			if b.rel.Kind != catalog.KindMatView {
+				return b.wrongAction(cmd)
+			}
 		default:
-			return pgerror.New(pgerror.WrongObjectType, "ALTER action %s cannot be performed on relation %q", actionName(cmd.Subtype), b.rel.Name).
-				WithDetail("This operation is not supported for %ss.", kindWord(b.rel.Kind))
+			return b.wrongAction(cmd)
 		}
 	}
 	if b.rel.TimeSeries {
@@ -123,12 +135,29 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 		return b.setOptions(cmd)
 	case pg.AlterTableType_AT_ChangeOwner:
 		return b.changeOwner(cmd.Newowner)
-	case pg.AlterTableType_AT_SetLogged:
-		b.rel.Persistence = 'p'
-	case pg.AlterTableType_AT_SetUnLogged:
-		b.rel.Persistence = 'u'
-	case pg.AlterTableType_AT_ClusterOn, pg.AlterTableType_AT_DropCluster, pg.AlterTableType_AT_ReplicaIdentity,
-		pg.AlterTableType_AT_DropOids:
+	case pg.AlterTableType_AT_SetLogged, pg.AlterTableType_AT_SetUnLogged:
+		if err := b.setLogged(cmd.Subtype == pg.AlterTableType_AT_SetLogged); err != nil {
+			return err
+		}
+	case pg.AlterTableType_AT_SetTableSpace:
+		if cmd.Name != "pg_default" {
+			return pgerror.New(pgerror.UndefinedObject, "tablespace %q does not exist", cmd.Name)
+		}
+		return nil
+	case pg.AlterTableType_AT_SetAccessMethod:
+		if cmd.Name != "heap" && cmd.Name != "" {
+			return noTableMethod(cmd.Name)
+		}
+		return nil
+	case pg.AlterTableType_AT_ClusterOn, pg.AlterTableType_AT_DropCluster:
+		if err := clusterOn(b.rel, cmd.Name); err != nil {
+			return err
+		}
+	case pg.AlterTableType_AT_ReplicaIdentity:
+		if err := replicaIdentity(b.rel, cmd.Def.GetReplicaIdentityStmt()); err != nil {
+			return err
+		}
+	case pg.AlterTableType_AT_DropOids:
 		return nil
 	case pg.AlterTableType_AT_DisableRowSecurity, pg.AlterTableType_AT_NoForceRowSecurity:
 		return nil
@@ -139,6 +168,50 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 	return nil
 }
 
+func (b *builder) wrongAction(cmd *pg.AlterTableCmd) error {
+	return pgerror.New(pgerror.WrongObjectType, "ALTER action %s cannot be performed on relation %q", actionName(cmd.Subtype), b.rel.Name).
+		WithDetail("This operation is not supported for %ss.", kindWord(b.rel.Kind))
+}
+
+// setLogged is SET LOGGED and SET UNLOGGED: foreign keys never lead from a logged
+// to an unlogged table.
+func (b *builder) setLogged(logged bool) error {
+	if b.rel.Persistence == 't' {
+		return pgerror.New(pgerror.InvalidTableDefinition, "cannot change logged status of table %q because it is temporary", b.rel.Name)
+	}
+	if logged {
+		for _, fk := range b.rel.ForeignKeys {
+			if p := b.catalog().Relation(fk.RefTable); p != nil && p.OID != b.rel.OID && p.Persistence == 'u' {
+				return pgerror.New(pgerror.InvalidTableDefinition, "could not change table %q to logged because it references unlogged table %q", b.rel.Name, p.Name)
+			}
+		}
+		b.rel.Persistence = 'p'
+	} else {
+		for _, child := range b.referencing(b.rel.OID) {
+			if child.OID != b.rel.OID && child.Persistence == 'p' {
+				return pgerror.New(pgerror.InvalidTableDefinition, "could not change table %q to unlogged because it references logged table %q", b.rel.Name, child.Name)
+			}
+		}
+		b.rel.Persistence = 'u'
+	}
+	for _, c := range b.rel.Columns {
+		if seq := b.catalog().Relation(c.OwnedSequence); c.OwnedSequence != 0 && seq != nil {
+			cp := copyRelation(seq)
+			cp.Persistence = b.rel.Persistence
+			b.run.schema().PutRelation(cp)
+		}
+	}
+	return nil
+}
+
+// noTableMethod is the error for a table access method other than heap.
+func noTableMethod(name string) error {
+	if _, ok := accessMethods[name]; ok {
+		return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "access method %q is not of type TABLE", name)
+	}
+	return pgerror.New(pgerror.UndefinedObject, "access method %q does not exist", name)
+}
+
 func actionName(t pg.AlterTableType) string {
 	return splitWords(t.String()[len("AT_"):])
 }
@@ -147,6 +220,9 @@ func actionName(t pg.AlterTableType) string {
 func (b *builder) alterColumn(cmd *pg.AlterTableCmd) error {
 	col := columnByName(b.rel, cmd.Name)
 	if col == nil && cmd.Name != "" {
+		if systemColumn(cmd.Name) {
+			return pgerror.New(pgerror.FeatureNotSupported, "cannot alter system column %q", cmd.Name)
+		}
 		return noColumn(b.rel, cmd.Name)
 	}
 	if col == nil {
@@ -182,6 +258,11 @@ func (b *builder) alterColumn(cmd *pg.AlterTableCmd) error {
 	case pg.AlterTableType_AT_DropNotNull:
 		if col.Identity != 0 {
 			return pgerror.New(pgerror.SyntaxError, "column %q of relation %q is an identity column", col.Name, b.rel.Name)
+		}
+		for _, ix := range b.rel.Indexes {
+			if ix.ReplicaIdentity && !ix.Primary && slices.ContainsFunc(ix.Keys, func(k catalog.IndexKey) bool { return k.Attr == col.Num }) {
+				return pgerror.New(pgerror.InvalidTableDefinition, "column %q is in index used as replica identity", col.Name)
+			}
 		}
 		for _, ix := range b.rel.Indexes {
 			if ix.Primary && slices.ContainsFunc(ix.Keys, func(k catalog.IndexKey) bool { return k.Attr == col.Num }) {
@@ -222,9 +303,23 @@ func (b *builder) alterColumn(cmd *pg.AlterTableCmd) error {
 		b.run.schema().DropRelation(col.OwnedSequence)
 		col.Identity, col.OwnedSequence = 0, 0
 	case pg.AlterTableType_AT_SetStatistics:
-		col.StatTarget = int(cmd.Def.GetInteger().GetIval())
-	case pg.AlterTableType_AT_SetStorage, pg.AlterTableType_AT_SetCompression, pg.AlterTableType_AT_SetOptions, pg.AlterTableType_AT_ResetOptions:
-		return nil // storage strategies have no meaning here
+		target, err := statisticsTarget(cmd)
+		if err != nil {
+			return err
+		}
+		col.StatTarget = target
+	case pg.AlterTableType_AT_SetStorage:
+		if err := b.setStorage(col, str(cmd.Def)); err != nil {
+			return err
+		}
+	case pg.AlterTableType_AT_SetCompression:
+		if err := b.setCompression(col, str(cmd.Def)); err != nil {
+			return err
+		}
+	case pg.AlterTableType_AT_SetOptions, pg.AlterTableType_AT_ResetOptions:
+		if err := setColumnOptions(col, cmd); err != nil {
+			return err
+		}
 	default:
 		return pgerror.NotSupported("ALTER TABLE ... %s", actionName(cmd.Subtype))
 	}
@@ -319,6 +414,9 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 		if cmd.MissingOk {
 			b.notice("column %q of relation %q does not exist, skipping", cmd.Name, b.rel.Name)
 			return nil
+		}
+		if systemColumn(cmd.Name) {
+			return pgerror.New(pgerror.FeatureNotSupported, "cannot drop system column %q", cmd.Name)
 		}
 		return noColumn(b.rel, cmd.Name)
 	}
@@ -674,6 +772,22 @@ func (b *builder) alterConstraint(c *pg.Constraint) error {
 }
 
 func (b *builder) setOptions(cmd *pg.AlterTableCmd) error {
+	if b.rel.TimeSeries {
+		return b.setSeriesOptions(cmd)
+	}
+	var err error
+	if b.rel.Options, err = changeOptions(b.rel.Options, optionKind(b.rel), cmd); err != nil {
+		return err
+	}
+	if b.rel.Kind == catalog.KindView {
+		b.rel.ViewOptions = viewOptionsOf(b.rel.Options)
+	}
+	b.put()
+	return nil
+}
+
+// setSeriesOptions keeps the options of a time-series table, which alterSeries has tested.
+func (b *builder) setSeriesOptions(cmd *pg.AlterTableCmd) error {
 	opts, err := relOptions(cmd.Def.GetList().GetItems())
 	if err != nil {
 		return err

@@ -24,11 +24,9 @@ const (
 // analyze is ANALYZE, and VACUUM in so far as it means something: with ANALYZE it
 // collects statistics; there are no dead rows to remove.
 func (r *run) analyze(n *pg.VacuumStmt) error {
-	collect := !n.IsVacuumcmd
-	for _, o := range n.Options {
-		if o.GetDefElem().GetDefname() == "analyze" {
-			collect = true
-		}
+	collect, err := vacuumOptions(n)
+	if err != nil {
+		return err
 	}
 	var rels []*catalog.Relation
 	for _, v := range n.Rels {
@@ -39,6 +37,9 @@ func (r *run) analyze(n *pg.VacuumStmt) error {
 		}
 		if rel == nil {
 			return noRelation(rv.Schemaname, rv.Relname)
+		}
+		if err := analyzeColumns(rel, v.GetVacuumRelation().GetVaCols()); err != nil {
+			return err
 		}
 		rels = append(rels, rel)
 	}

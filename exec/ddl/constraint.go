@@ -170,7 +170,7 @@ func (b *builder) addKey(c *pg.Constraint, isNew bool) error {
 	} else if primary {
 		ix.Name = b.freeRelationName(b.rel.Schema, b.rel.Name, "", label, b.ownIndexNamed)
 	} else {
-		ix.Name = b.freeRelationName(b.rel.Schema, b.rel.Name, strings.Join(names, "_"), label, b.ownIndexNamed)
+		ix.Name = b.freeRelationName(b.rel.Schema, b.rel.Name, strings.Join(catalog.IndexColumnNames(b.rel, ix), "_"), label, b.ownIndexNamed)
 	}
 	if b.constraintExists(ix.Name) {
 		return pgerror.New(pgerror.DuplicateObject, "constraint %q for relation %q already exists", ix.Name, b.rel.Name)
@@ -229,8 +229,8 @@ func (b *builder) adoptIndex(c *pg.Constraint) error {
 		if ix.Name != c.Indexname {
 			continue
 		}
-		if !ix.Unique || ix.Predicate != "" || ix.Constraint != "" {
-			return pgerror.New(pgerror.WrongObjectType, "%q is not a unique index", ix.Name)
+		if err := adoptable(b.rel, ix, c); err != nil {
+			return err
 		}
 		name := truncateIdent(c.Conname)
 		if name == "" {
@@ -257,6 +257,35 @@ func (b *builder) adoptIndex(c *pg.Constraint) error {
 		return nil
 	}
 	return pgerror.New(pgerror.UndefinedObject, "index %q does not exist", c.Indexname)
+}
+
+// adoptable refuses an index that cannot serve as the index of the constraint (transformIndexConstraint).
+func adoptable(rel *catalog.Relation, ix *catalog.Index, c *pg.Constraint) error {
+	wrong := func(format string, args ...any) *pgerror.Error {
+		return pgerror.New(pgerror.WrongObjectType, format, args...)
+	}
+	cannot := "Cannot create a primary key or unique constraint using such an index."
+	switch {
+	case ix.Constraint != "":
+		return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "index %q is already associated with a constraint", ix.Name)
+	case !ix.Ready:
+		return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "index %q is not valid", ix.Name)
+	case !ix.Unique:
+		return wrong("%q is not a unique index", ix.Name).WithDetail("%s", cannot)
+	case slices.ContainsFunc(ix.Keys, func(k catalog.IndexKey) bool { return k.Attr == 0 }):
+		return wrong("index %q contains expressions", ix.Name).WithDetail("%s", cannot)
+	case ix.Predicate != "":
+		return wrong("%q is a partial index", ix.Name).WithDetail("%s", cannot)
+	case ix.NullsNotDistinct && c.Contype == pg.ConstrType_CONSTR_PRIMARY:
+		return wrong("primary keys cannot use NULLS NOT DISTINCT indexes")
+	}
+	for i, k := range ix.Keys {
+		t := sqltypes.DefaultOpClass(sqltypes.AMBtree, rel.Columns[k.Attr-1].Type.OID)
+		if k.Desc || k.NullsFirst || k.OpClass != 0 && (t == nil || t.OID != k.OpClass) || k.Type.Collation != rel.Columns[k.Attr-1].Type.Collation {
+			return wrong("index %q column number %d does not have default sorting behavior", ix.Name, i+1).WithDetail("%s", cannot)
+		}
+	}
+	return nil
 }
 
 func (b *builder) validateNotNull(col *catalog.Column) error {

@@ -133,7 +133,7 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 	case *pg.Node_ReindexStmt:
 		return "REINDEX", r.reindex(n.ReindexStmt)
 	case *pg.Node_ClusterStmt:
-		return "CLUSTER", nil // tables are always clustered by their key
+		return "CLUSTER", r.cluster(n.ClusterStmt)
 	}
 	return "", refuse(node)
 }

@@ -23,28 +23,18 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 	if rel.TimeSeries {
 		return pgerror.NotSupported("indexes on time-series tables other than their key")
 	}
-	switch n.AccessMethod {
-	case "", "btree", "hash":
-	default:
-		return pgerror.NotSupported("index access method %q", n.AccessMethod)
+	method, err := indexMethod(n)
+	if err != nil {
+		return err
 	}
 	b := &builder{run: r, rel: copyRelation(rel), schema: r.catalog().Schema(rel.Schema)}
-	ix := &catalog.Index{Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct, Method: n.AccessMethod}
-	if ix.Method == "hash" && (n.Unique || len(n.IndexParams) > 1) {
-		what := "unique indexes"
-		if !n.Unique {
-			what = "multicolumn indexes"
-		}
-		return pgerror.New(pgerror.FeatureNotSupported, "access method \"hash\" does not support %s", what)
-	}
-	var names []string
+	ix := &catalog.Index{Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct, Method: method.name}
 	for _, p := range n.IndexParams {
-		key, name, err := b.indexKey(p.GetIndexElem())
+		key, err := b.indexKey(p.GetIndexElem(), method)
 		if err != nil {
 			return err
 		}
 		ix.Keys = append(ix.Keys, key)
-		names = append(names, name)
 	}
 	if len(ix.Keys) > 32 {
 		return pgerror.New(pgerror.TooManyColumns, "cannot use more than 32 columns in an index")
@@ -52,22 +42,22 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 	if ix.Include, err = b.includeColumns(n.IndexIncludingParams); err != nil {
 		return err
 	}
-	for _, a := range ix.Include {
-		names = append(names, rel.Columns[a-1].Name)
-	}
 	if n.WhereClause != nil {
 		if ix.Predicate, err = deparseExpr(n.WhereClause); err != nil {
 			return err
+		}
+		if namesSystemColumn(rel, n.WhereClause) {
+			return pgerror.New(pgerror.FeatureNotSupported, "index creation on system columns is not supported")
 		}
 		if _, err := bind.CheckExpr(r.s.PlanContext(), rel, ix.Predicate); err != nil {
 			return err
 		}
 	}
-	if ix.Options, err = relOptions(n.Options); err != nil {
+	if ix.Options, err = checkedOptions(method.name, n.Options, false); err != nil {
 		return err
 	}
 	if n.Idxname == "" {
-		ix.Name = r.freeRelationName(rel.Schema, rel.Name, strings.Join(names, "_"), "idx", nil)
+		ix.Name = r.freeRelationName(rel.Schema, rel.Name, strings.Join(catalog.IndexColumnNames(rel, ix), "_"), "idx", nil)
 	} else {
 		ix.Name = truncateIdent(n.Idxname)
 		if r.relationExists(rel.Schema, ix.Name) {
@@ -81,47 +71,128 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 	return b.addIndex(ix, false)
 }
 
-// indexKey binds one element of CREATE INDEX; name is its part of a chosen index name.
-func (b *builder) indexKey(e *pg.IndexElem) (key catalog.IndexKey, name string, err error) {
+// accessMethod is what an index method of PostgreSQL can do.
+type accessMethod struct {
+	name                                  string
+	oid                                   sqltypes.OID
+	order, unique, multicolumn, including bool
+}
+
+var accessMethods = map[string]accessMethod{
+	"btree":  {"btree", sqltypes.AMBtree, true, true, true, true},
+	"hash":   {"hash", sqltypes.AMHash, false, false, false, false},
+	"gist":   {"gist", sqltypes.AMGist, false, false, true, true},
+	"gin":    {"gin", sqltypes.AMGin, false, false, true, false},
+	"spgist": {"spgist", sqltypes.AMSpgist, false, false, false, true},
+	"brin":   {"brin", sqltypes.AMBrin, false, false, true, false},
+}
+
+// indexMethod finds the access method of CREATE INDEX and refuses what it cannot do.
+func indexMethod(n *pg.IndexStmt) (accessMethod, error) {
+	name := n.AccessMethod
+	if name == "" {
+		name = "btree"
+	}
+	if name == "rtree" {
+		name = "gist"
+	}
+	m, ok := accessMethods[name]
+	refuse := func(what string) (accessMethod, error) {
+		return m, pgerror.New(pgerror.FeatureNotSupported, "access method %q does not support %s", m.name, what)
+	}
+	switch {
+	case !ok:
+		return m, pgerror.New(pgerror.UndefinedObject, "access method %q does not exist", name)
+	case n.Unique && !m.unique:
+		return refuse("unique indexes")
+	case len(n.IndexIncludingParams) > 0 && !m.including:
+		return refuse("included columns")
+	case len(n.IndexParams) > 1 && !m.multicolumn:
+		return refuse("multicolumn indexes")
+	}
+	return m, nil
+}
+
+// indexKey binds one element of CREATE INDEX.
+func (b *builder) indexKey(e *pg.IndexElem, method accessMethod) (key catalog.IndexKey, err error) {
 	key.Desc = e.Ordering == pg.SortByDir_SORTBY_DESC
 	key.NullsFirst = key.Desc && e.NullsOrdering != pg.SortByNulls_SORTBY_NULLS_LAST ||
 		e.NullsOrdering == pg.SortByNulls_SORTBY_NULLS_FIRST
+	if !method.order {
+		switch {
+		case e.Ordering != pg.SortByDir_SORTBY_DEFAULT && e.Ordering != 0:
+			return key, pgerror.New(pgerror.FeatureNotSupported, "access method %q does not support ASC/DESC options", method.name)
+		case e.NullsOrdering != pg.SortByNulls_SORTBY_NULLS_DEFAULT && e.NullsOrdering != 0:
+			return key, pgerror.New(pgerror.FeatureNotSupported, "access method %q does not support NULLS FIRST/LAST options", method.name)
+		}
+	}
 	if e.Expr == nil {
 		col := columnByName(b.rel, e.Name)
-		if col == nil {
-			return key, "", pgerror.New(pgerror.UndefinedColumn, "column %q does not exist", e.Name)
+		switch {
+		case col == nil && systemColumn(e.Name):
+			return key, pgerror.New(pgerror.FeatureNotSupported, "index creation on system columns is not supported")
+		case col == nil:
+			return key, pgerror.New(pgerror.UndefinedColumn, "column %q does not exist", e.Name)
 		}
-		key.Attr, key.Type, name = col.Num, col.Type, col.Name
+		key.Attr, key.Type = col.Num, col.Type
 	} else {
+		if namesSystemColumn(b.rel, e.Expr) {
+			return key, pgerror.New(pgerror.FeatureNotSupported, "index creation on system columns is not supported")
+		}
 		if key.Expr, err = deparseExpr(e.Expr); err != nil {
-			return key, "", err
+			return key, err
 		}
 		x, err := bind.RelationExpr(b.s.PlanContext(), b.rel, key.Expr)
 		if err != nil {
-			return key, "", err
+			return key, err
 		}
-		key.Type, name = x.Type(), exprName(e.Expr)
+		key.Type, key.Name = x.Type(), exprName(e.Expr)
 		if err := bind.MustBeImmutable(x); err != nil {
-			return key, "", err
+			return key, err
+		}
+		if t := b.catalog().Type(key.Type.OID); t != nil && t.TypType == 'p' {
+			return key, pgerror.New(pgerror.InvalidTableDefinition, "column %q has pseudo-type %s", key.Name, sqltypes.FormatType(t.OID, -1))
 		}
 	}
+	t := b.catalog().Type(key.Type.OID)
+	for t != nil && t.TypType == 'd' && t.Base != nil {
+		t = t.Base
+	}
+	if t == nil {
+		return key, pgerror.New(pgerror.UndefinedObject, "type with OID %d does not exist", key.Type.OID)
+	}
+	class := sqltypes.DefaultOpClassOf(method.oid, t)
 	if len(e.Opclass) > 0 {
 		parts := strs(e.Opclass)
-		oc := sqltypes.OpClassByName(btreeMethod, parts[len(parts)-1])
-		if oc == nil {
-			return key, "", pgerror.New(pgerror.UndefinedObject, "operator class %q does not exist for access method \"btree\"", parts[len(parts)-1])
+		name := parts[len(parts)-1]
+		given := sqltypes.OpClassByName(method.oid, name)
+		if given == nil {
+			return key, pgerror.New(pgerror.UndefinedObject, "operator class %q does not exist for access method %q", name, method.name)
 		}
-		key.OpClass = oc.OID
+		if in := b.catalog().Type(given.InType); in != nil && in.TypType != 'p' && !bind.BinaryCoercible(b.s.PlanContext(), t.OID, in.OID) {
+			return key, pgerror.New(pgerror.DatatypeMismatch, "operator class %q does not accept data type %s", name, b.typeName(key.Type.OID))
+		}
+		key.OpClass, class = given.OID, given
 	}
-	if t := b.catalog().Type(key.Type.OID); t == nil || t.Compare == nil {
-		return key, "", pgerror.New(pgerror.UndefinedObject, "data type %s has no default operator class for access method \"btree\"",
-			sqltypes.FormatType(key.Type.OID, -1)).
+	if class == nil || method.name == "btree" && t.Compare == nil {
+		return key, pgerror.New(pgerror.UndefinedObject, "data type %s has no default operator class for access method %q",
+			b.typeName(key.Type.OID), method.name).
 			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 	}
-	return key, name, nil
+	if len(e.Opclassopts) > 0 && (method.name == "btree" || method.name == "hash") {
+		return key, pgerror.New(pgerror.InvalidParameterValue, "operator class %s has no options", class.Name)
+	}
+	return key, nil
 }
 
-const btreeMethod sqltypes.OID = 403 // pg_am
+// namesSystemColumn reports whether an expression names a system column of its table.
+func namesSystemColumn(rel *catalog.Relation, n *pg.Node) bool {
+	found := false
+	bind.EachColumnRef(n, func(name string) {
+		found = found || columnByName(rel, name) == nil && name != "tableoid" && systemColumn(name)
+	})
+	return found
+}
 
 // exprName is what an expression contributes to an index name (FigureIndexColname).
 func exprName(n *pg.Node) string {
@@ -180,8 +251,17 @@ func (b *builder) addIndex(ix *catalog.Index, isNew bool) error {
 // the catalogue has now.
 func (r *run) build(table, index sqltypes.OID) error {
 	rel, ix := r.catalog().Index(index)
+	if ix == nil {
+		// What is wrong with the descriptor is told by the next call that can.
+		if err := r.txn.StartStatement(r.ctx); err != nil {
+			return err
+		}
+	}
 	if ix == nil || rel.OID != table {
 		return pgerror.New(pgerror.InternalError, "index %d is not in the catalogue", index)
+	}
+	if !ix.Stored() {
+		return nil
 	}
 	t, err := r.s.WriteTarget(rel)
 	if err != nil {

@@ -1,12 +1,14 @@
 package ddl
 
 import (
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/sqltypes/pgerror"
 )
 
 // likeIndex is an index to be copied by LIKE … INCLUDING INDEXES.
@@ -96,16 +98,17 @@ func (b *builder) copyIndex(l likeIndex, isNew bool) error {
 	ix := *l.index
 	ix.OID, ix.StorageID, ix.Name, ix.Constraint, ix.ConstraintOID = 0, 0, "", "", 0
 	ix.Keys = append([]catalog.IndexKey(nil), ix.Keys...)
-	var names []string
 	for i, k := range ix.Keys {
-		if k.Attr == 0 {
-			names = append(names, "expr")
-			continue
+		if k.Attr != 0 {
+			ix.Keys[i].Attr = l.attrs[k.Attr]
 		}
-		ix.Keys[i].Attr = l.attrs[k.Attr]
-		names = append(names, b.rel.Columns[ix.Keys[i].Attr-1].Name)
 	}
 	ix.Include = mapAttrs(ix.Include, l.attrs)
+	ix.ClusterOn, ix.ReplicaIdentity = false, false
+	if ix.Primary && slices.ContainsFunc(b.rel.Indexes, func(o *catalog.Index) bool { return o.Primary }) {
+		return pgerror.New(pgerror.InvalidTableDefinition, "multiple primary keys for table %q are not allowed", b.rel.Name)
+	}
+	names := catalog.IndexColumnNames(b.rel, &ix)
 	var err error
 	switch {
 	case ix.Primary:

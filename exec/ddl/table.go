@@ -69,7 +69,10 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 	} else if n.Relation.Relpersistence == "u" {
 		b.rel.Persistence = 'u'
 	}
-	if b.rel.Options, err = relOptions(n.Options); err != nil {
+	if n.AccessMethod != "" && n.AccessMethod != "heap" {
+		return noTableMethod(n.AccessMethod)
+	}
+	if b.rel.Options, err = tableOptions(n.Options); err != nil {
 		return err
 	}
 	for _, elt := range n.TableElts {
@@ -217,6 +220,9 @@ func (b *builder) addColumn(d *pg.ColumnDef) error {
 		return err
 	}
 	if err := setCollation(col, d.CollClause); err != nil {
+		return err
+	}
+	if err := b.setCompression(col, d.Compression); err != nil {
 		return err
 	}
 	b.rel.Columns = append(b.rel.Columns, col)

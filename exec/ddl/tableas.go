@@ -72,7 +72,9 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 			return "", err
 		}
 	}
-	rel.Options = options
+	if rel.Options, err = tableOptions(into.Options); err != nil {
+		return "", err
+	}
 	if err := refuseSeriesOptions(rel.Options); err != nil {
 		return "", err
 	}

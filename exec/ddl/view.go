@@ -1,8 +1,6 @@
 package ddl
 
 import (
-	"strings"
-
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine/catalog"
@@ -24,6 +22,14 @@ func (r *run) createView(n *pg.ViewStmt) error {
 		return err
 	}
 	temp := n.View.Relpersistence == "t"
+	if !temp {
+		if temp, err = r.readsTemporary(text); err != nil {
+			return err
+		}
+		if temp {
+			r.notice("view %q will be a temporary view", n.View.Relname)
+		}
+	}
 	schema, err := r.creationSchema(n.View.Schemaname, temp)
 	if err != nil {
 		return err
@@ -84,6 +90,24 @@ func (r *run) viewQuery(node *pg.Node) ([]*catalog.Column, string, error) {
 	return queryColumns(q), text, nil
 }
 
+// readsTemporary reports whether a view's query names a temporary relation.
+func (r *run) readsTemporary(text string) (bool, error) {
+	ctx := r.s.PlanContext()
+	if ctx.TempSchema == 0 {
+		return false, nil
+	}
+	deps, err := bind.ViewDependencies(ctx, &catalog.Relation{ViewDef: text})
+	if err != nil {
+		return false, err
+	}
+	for _, d := range deps {
+		if rel := r.catalog().Relation(d); rel != nil && rel.Persistence == 't' {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // queryColumns are the visible output columns as attributes.
 func queryColumns(q *planner.Query) []*catalog.Column {
 	var cols []*catalog.Column
@@ -121,26 +145,16 @@ func duplicateName(cols []*catalog.Column) string {
 }
 
 func viewOptions(n *pg.ViewStmt) (v catalog.ViewOptions, opts []string, err error) {
-	switch n.WithCheckOption {
-	case pg.ViewCheckOption_LOCAL_CHECK_OPTION:
-		v.CheckOption = 'l'
-	case pg.ViewCheckOption_CASCADED_CHECK_OPTION:
-		v.CheckOption = 'c'
-	}
-	if opts, err = relOptions(n.Options); err != nil {
+	if opts, err = checkedOptions("view", n.Options, false); err != nil {
 		return v, nil, err
 	}
-	for _, o := range opts {
-		switch o {
-		case "check_option=local":
-			v.CheckOption = 'l'
-		case "check_option=cascaded":
-			v.CheckOption = 'c'
-		case "security_barrier=true", "security_barrier=on":
-			v.SecurityBarrier = true
-		}
+	switch n.WithCheckOption {
+	case pg.ViewCheckOption_LOCAL_CHECK_OPTION:
+		opts = append(opts, "check_option=local")
+	case pg.ViewCheckOption_CASCADED_CHECK_OPTION:
+		opts = append(opts, "check_option=cascaded")
 	}
-	return v, opts, nil
+	return viewOptionsOf(opts), opts, nil
 }
 
 // putNew gives a view-like relation its OIDs and row type.
@@ -175,5 +189,3 @@ func replaceable(old, rel *catalog.Relation) error {
 	}
 	return nil
 }
-
-var _ = strings.TrimSpace

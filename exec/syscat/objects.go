@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
@@ -36,7 +35,7 @@ func registerObjects(s *Set) {
 	s.static("pg_catalog.pg_class", columnNames("pg_class"), classRows)
 	s.static("pg_catalog.pg_attribute", []string{"attrelid", "attname", "atttypid", "attstattarget", "attlen", "attnum", "attndims", "attcacheoff",
 		"atttypmod", "attbyval", "attalign", "attstorage", "attcompression", "attnotnull", "atthasdef", "atthasmissing", "attidentity", "attgenerated",
-		"attisdropped", "attislocal", "attinhcount", "attcollation", "attacl"}, attributeRows)
+		"attisdropped", "attislocal", "attinhcount", "attcollation", "attacl", "attoptions"}, attributeRows)
 	s.static("pg_catalog.pg_attrdef", []string{"oid", "adrelid", "adnum", "adbin"}, func(q *Query, emit Emit) error {
 		for _, r := range relations(q.Cat) {
 			for _, c := range r.Columns {
@@ -126,6 +125,8 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, tr
 	}
 	if r.Kind == catalog.KindVirtual {
 		replica = 'n'
+	} else if r.ReplicaIdentity != 0 {
+		replica = r.ReplicaIdentity
 	}
 	if kind == 'v' || kind == 'c' {
 		tuples = 0
@@ -180,11 +181,25 @@ func sharedRelation(o sqltypes.OID) bool {
 	return false
 }
 
-func emitIndexClass(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
-	am := amBtree
-	if ix.Method == "hash" {
-		am = amHash
+// methodOID is the access method of an index in pg_am.
+func methodOID(ix *catalog.Index) sqltypes.OID {
+	switch ix.Method {
+	case "hash":
+		return amHash
+	case "gin":
+		return sqltypes.AMGin
+	case "gist":
+		return sqltypes.AMGist
+	case "spgist":
+		return sqltypes.AMSpgist
+	case "brin":
+		return sqltypes.AMBrin
 	}
+	return amBtree
+}
+
+func emitIndexClass(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
+	am := methodOID(ix)
 	opts := sqltypes.Null
 	if len(ix.Options) > 0 {
 		opts = textArray(ix.Options)
@@ -226,29 +241,21 @@ func emitIndexAttributes(q *Query, emit Emit, r *catalog.Relation, indexes []*ca
 // indexColumns are an index's attributes as columns.
 func indexColumns(r *catalog.Relation, ix *catalog.Index) []*catalog.Column {
 	var out []*catalog.Column
-	for _, k := range ix.Keys {
-		c := &catalog.Column{Name: exprColumnName(k.Expr), Type: k.Type, StatTarget: -1}
+	names := catalog.IndexColumnNames(r, ix)
+	for i, k := range ix.Keys {
+		c := &catalog.Column{Name: names[i], Type: k.Type, StatTarget: k.StatTarget - 1}
 		if k.Attr > 0 {
-			c.Name, c.Type = r.Columns[k.Attr-1].Name, r.Columns[k.Attr-1].Type
+			c.Type = r.Columns[k.Attr-1].Type
 		}
 		if c.Type.OID == sqltypes.OIDName && ix.Method != "hash" { // as btree's name_ops keeps them
 			c.Type.OID = sqltypes.OIDCstring
 		}
 		out = append(out, c)
 	}
-	for _, a := range ix.Include {
-		out = append(out, &catalog.Column{Name: r.Columns[a-1].Name, Type: r.Columns[a-1].Type, StatTarget: -1})
+	for i, a := range ix.Include {
+		out = append(out, &catalog.Column{Name: names[len(ix.Keys)+i], Type: r.Columns[a-1].Type, StatTarget: -1})
 	}
 	return out
-}
-
-// exprColumnName names an index's expression column after its outermost function, as CREATE INDEX does.
-func exprColumnName(sql string) string {
-	open := strings.IndexByte(sql, '(')
-	if open > 0 && strings.HasSuffix(sql, ")") && strings.Trim(sql[:open], "abcdefghijklmnopqrstuvwxyz0123456789_.") == "" {
-		return sql[strings.LastIndexByte(sql[:open], '.')+1 : open]
-	}
-	return "expr"
 }
 
 // systemColumns are what every table has besides its own.
@@ -292,13 +299,20 @@ func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column, kin
 	if kind == 't' {
 		storage = 'p' // what is out of line already
 	}
+	if c.Storage != 0 {
+		storage = c.Storage
+	}
+	options := sqltypes.Null
+	if len(c.Options) > 0 {
+		options = textArray(c.Options)
+	}
 	target := c.StatTarget
 	if c.Num < 0 {
 		target = 0
 	}
 	emit(oid(rel), text(c.Name), oid(typ), num(target), num(int(t.Len)), num(int(c.Num)), num(dims), num(-1),
-		sqltypes.Int(int64(c.Type.TypMod)), yes(t.ByVal), char(align), char(storage), char(0), yes(c.NotNull && !c.Dropped), yes(c.HasDefault),
-		yes(c.HasMissing), char(c.Identity), char(c.Generated), yes(c.Dropped), yes(true), num(0), oid(collationOf(c.Type, t)), aclArray(q.Cat, c.ACL))
+		sqltypes.Int(int64(c.Type.TypMod)), yes(t.ByVal), char(align), char(storage), char(c.Compression), yes(c.NotNull && !c.Dropped), yes(c.HasDefault),
+		yes(c.HasMissing), char(c.Identity), char(c.Generated), yes(c.Dropped), yes(true), num(0), oid(collationOf(c.Type, t)), aclArray(q.Cat, c.ACL), options)
 }
 
 // collationOf shows the default collation for collatable types.
@@ -359,10 +373,7 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 	var colls, classes []sqltypes.OID
 	var opts []int16
 	exprs := sqltypes.Null
-	am := amBtree
-	if ix.Method == "hash" {
-		am = amHash
-	}
+	am := methodOID(ix)
 	for _, k := range ix.Keys {
 		keys = append(keys, k.Attr)
 		t := q.Cat.Type(k.Type.OID)
@@ -392,7 +403,7 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 	}
 	keys = append(keys, ix.Include...)
 	emit(oid(ix.OID), oid(r.OID), num(n), num(len(ix.Keys)), yes(ix.Unique), yes(ix.NullsNotDistinct), yes(ix.Primary),
-		yes(false), yes(!ix.Deferrable), yes(false), yes(ix.Ready || r.TimeSeries), yes(false), yes(true), yes(true), yes(false), sqltypes.Int2Vector(keys),
+		yes(false), yes(!ix.Deferrable), yes(ix.ClusterOn), yes(ix.Ready || r.TimeSeries), yes(false), yes(true), yes(true), yes(ix.ReplicaIdentity), sqltypes.Int2Vector(keys),
 		sqltypes.OIDVector(colls), sqltypes.OIDVector(classes), sqltypes.Int2Vector(opts), exprs, nodeText('p', ix.OID, ix.Predicate))
 }
 

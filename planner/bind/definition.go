@@ -167,6 +167,17 @@ func eachMessage(m protoreflect.Message, f func(proto.Message)) {
 	})
 }
 
+// EachColumnRef calls f with the last name of every column reference of a tree.
+func EachColumnRef(tree *pg.Node, f func(name string)) {
+	eachMessage(tree.ProtoReflect(), func(m proto.Message) {
+		if c, ok := m.(*pg.ColumnRef); ok {
+			if s := c.Fields[len(c.Fields)-1].GetString_(); s != nil {
+				f(s.Sval)
+			}
+		}
+	})
+}
+
 // resolve finds a user's relation by the name in a tree; nil for others.
 func resolve(ctx *planner.Context, v *pg.RangeVar) *catalog.Relation {
 	if v.Schemaname != "" {

@@ -153,6 +153,9 @@ func (b *binder) viewQuery(rel *catalog.Relation) *planner.Query {
 	n := b.subBinder(rel.ViewDef)
 	n.views++
 	n.checkAs = rel.Owner
+	if rel.ViewOptions.SecurityInvoker {
+		n.checkAs = b.checkAs
+	}
 	if rel.Rollup != nil {
 		return n.statement(nil, n.rollupTree(rel), true)
 	}

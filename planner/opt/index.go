@@ -41,7 +41,7 @@ func (lv *level) indexPaths(i int, outer relSet, extra []*clause) []*path {
 	}
 	var out []*path
 	for _, ix := range t.Rel.Indexes {
-		if !ix.Ready && !ix.Clustered || ix.Method != "" && ix.Method != "btree" && ix.Method != "hash" {
+		if !ix.Ready && !ix.Clustered || !ix.Stored() {
 			continue
 		}
 		keys, ok := lv.indexKeys(i, ix)

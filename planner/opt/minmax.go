@@ -65,6 +65,9 @@ func minMaxLink(q *planner.Query, rel int, a *expr.Agg) expr.Expr {
 	}
 	indexed := false
 	for _, ix := range t.Rel.Indexes {
+		if !ix.Stored() {
+			continue
+		}
 		for _, k := range ix.Keys {
 			indexed = indexed || k.Attr == t.Attrs[v.Col]
 		}

@@ -33,6 +33,7 @@ var errorCodes = []struct {
 	{"*is not yet implemented", pgerror.FeatureNotSupported, ""},
 	{"*not implemented", pgerror.FeatureNotSupported, ""},
 	{"MATCH PARTIAL", pgerror.FeatureNotSupported, ""},
+	{"column number must be in range", pgerror.InvalidParameterValue, ""},
 	{"current database cannot be changed", pgerror.FeatureNotSupported, ""},
 	{"CREATE SCHEMA IF NOT EXISTS cannot include schema elements", pgerror.FeatureNotSupported, ""},
 	{"GLOBAL is deprecated", pgerror.SyntaxError, ""},
