@@ -166,10 +166,10 @@ func optionList(opts []string) string {
 	out := make([]string, len(opts))
 	for i, o := range opts {
 		name, value, _ := strings.Cut(o, "=")
-		out[i] = quoteIdent(name) + "='" + value + "'"
-		if value == strings.ToLower(value) && strings.Trim(value, "0123456789") == "" {
-			out[i] = quoteIdent(name) + "='" + value + "'"
+		if quoteIdent(value) != value { // anything but a plain word
+			value = "'" + strings.ReplaceAll(value, "'", "''") + "'"
 		}
+		out[i] = quoteIdent(name) + "=" + value
 	}
 	return strings.Join(out, ", ")
 }
