@@ -36,6 +36,7 @@ type Relation struct {
 	Owner    OID
 	ACL      []ACLItem
 	RowType  OID // pg_type row of its row type
+	OfType   OID `json:",omitempty"` // the composite type of a typed table
 	Comment  string
 	Options  []string // reloptions, "name=value"
 

@@ -87,6 +87,9 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 	if b.rel.Rollup != nil {
 		return b.alterRollup(cmd)
 	}
+	if err := typedRefuses(b.rel, cmd.Subtype); err != nil {
+		return err
+	}
 	if b.rel.Kind != catalog.KindTable {
 		switch cmd.Subtype {
 		case pg.AlterTableType_AT_ChangeOwner, pg.AlterTableType_AT_SetRelOptions, pg.AlterTableType_AT_ResetRelOptions:
@@ -157,6 +160,10 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 		if err := replicaIdentity(b.rel, cmd.Def.GetReplicaIdentityStmt()); err != nil {
 			return err
 		}
+	case pg.AlterTableType_AT_AddOf:
+		return b.addOf(cmd.Def.GetTypeName())
+	case pg.AlterTableType_AT_DropOf:
+		return b.dropOf()
 	case pg.AlterTableType_AT_DropOids:
 		return nil
 	case pg.AlterTableType_AT_DisableRowSecurity, pg.AlterTableType_AT_NoForceRowSecurity:
@@ -374,6 +381,9 @@ func (b *builder) alterAddColumn(cmd *pg.AlterTableCmd) error {
 	if err := b.rowTypeFree(col.HasDefault || col.Identity != 0); err != nil {
 		return err
 	}
+	if err := b.rewriteStored(-1, b.catalog().Type(col.Type.OID)); err != nil {
+		return err
+	}
 	rewrite := col.Identity != 0
 	if col.HasDefault {
 		value, constant, err := bind.ConstantDefault(b.s.PlanContext(), b.rel, col)
@@ -423,6 +433,7 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 	if err := b.rowTypeFree(false); err != nil {
 		return err
 	}
+	stored := fieldOf(b.rel, col)
 	cascade := cmd.Behavior == pg.DropBehavior_DROP_CASCADE
 	d := &dropper{run: b.run, cascade: cascade, gone: map[sqltypes.OID]bool{}}
 	what := "column " + col.Name + " of table " + b.visibleName(b.rel)
@@ -469,6 +480,9 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 		return dependencyError(what, false, blockers)
 	}
 	d.noticeCascade()
+	if err := b.rewriteStored(stored, nil); err != nil {
+		return err
+	}
 	for _, v := range views {
 		d.dropOne(v)
 	}

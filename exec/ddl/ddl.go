@@ -121,6 +121,10 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return r.alterFunction(n.AlterFunctionStmt)
 	case *pg.Node_DefineStmt:
 		return r.define(n.DefineStmt)
+	case *pg.Node_DropOwnedStmt:
+		return "DROP OWNED", r.dropOwned(n.DropOwnedStmt)
+	case *pg.Node_ReassignOwnedStmt:
+		return "REASSIGN OWNED", r.reassignOwned(n.ReassignOwnedStmt)
 	case *pg.Node_AlterOperatorStmt:
 		return "ALTER OPERATOR", r.alterOperator(n.AlterOperatorStmt)
 	case *pg.Node_CreateCastStmt:

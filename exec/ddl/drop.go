@@ -332,13 +332,19 @@ func (d *dropper) defaultsUsing(seq *catalog.Relation) []defaultUse {
 				continue
 			}
 			if strings.Contains(c.Default, byOID) ||
-				strings.Contains(c.Default, "nextval('"+byName+"'") || strings.Contains(c.Default, "."+byName+"'") {
+				namesSequence(c.Default, "nextval('"+byName+"'") || namesSequence(c.Default, "."+byName+"'") {
 				out = append(out, defaultUse{rel, c.Name})
 			}
 		}
 		return true
 	})
 	return out
+}
+
+// namesSequence: the text has the constant, and not as a text that is looked up each time.
+func namesSequence(text, constant string) bool {
+	_, after, ok := strings.Cut(text, constant)
+	return ok && !strings.HasPrefix(after, "::text")
 }
 
 func (d *dropper) dropDefault(u defaultUse) {

@@ -278,10 +278,9 @@ func (r *run) dropFunctions(n *pg.DropStmt) error {
 			return pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop function %s because type %s requires it", r.signature(f), r.typeName(f.RetType)).
 				WithHint("You can drop type %s instead.", r.typeName(f.RetType))
 		}
-		if err := r.refuseUsedFunction(f); err != nil {
+		if err := r.dropFunction(f, n.Behavior == pg.DropBehavior_DROP_CASCADE); err != nil {
 			return err
 		}
-		r.schema().DropFunction(f.OID)
 	}
 	return nil
 }

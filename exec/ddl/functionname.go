@@ -143,21 +143,55 @@ func (r *run) mustOwnFunction(f *catalog.Function) error {
 	return pgerror.New(pgerror.InsufficientPrivilege, "must be owner of %s %s", word, f.Name)
 }
 
-// refuseUsedFunction refuses to drop a function that an aggregate is made of.
-func (r *run) refuseUsedFunction(f *catalog.Function) error {
-	var user *catalog.Function
+// dropFunction drops a function; the aggregates, operators and casts made with it go
+// with CASCADE or refuse.
+func (r *run) dropFunction(f *catalog.Function, cascade bool) error {
+	var aggs []*catalog.Function
+	var words []string
 	r.catalog().AllFunctions(func(a *catalog.Function) bool {
 		if a.Agg != nil && (a.Agg.Trans == f.OID || a.Agg.Final == f.OID || a.Agg.Combine == f.OID) {
-			user = a
+			aggs = append(aggs, a)
+			words = append(words, "function "+r.signature(a))
 		}
-		return user == nil
+		return true
 	})
-	if user == nil {
-		return nil
+	var opers []*catalog.Operator
+	r.catalog().AllOperators(func(o *catalog.Operator) bool {
+		if o.Proc == f.OID || o.Restrict == f.OID || o.Join == f.OID {
+			opers = append(opers, o)
+			words = append(words, "operator "+r.operatorText(o))
+		}
+		return true
+	})
+	var casts []*catalog.Cast
+	r.catalog().AllCasts(func(c *catalog.Cast) bool {
+		if c.Func == f.OID {
+			casts = append(casts, c)
+			words = append(words, "cast from "+r.typeName(c.Source)+" to "+r.typeName(c.Target))
+		}
+		return true
+	})
+	if len(words) > 0 && !cascade {
+		var blockers []string
+		for _, w := range words {
+			blockers = append(blockers, w+" depends on function "+r.signature(f))
+		}
+		return dependencyError("function "+r.signature(f), false, blockers)
 	}
-	return pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop function %s because other objects depend on it", r.signature(f)).
-		WithDetail("function %s depends on function %s", r.signature(user), r.signature(f)).
-		WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	(&dropper{run: r, also: words}).noticeCascade()
+	for _, o := range opers {
+		r.removeOperator(o)
+	}
+	for _, c := range casts {
+		r.schema().DropCast(c.OID)
+	}
+	for _, a := range aggs {
+		if err := r.dropFunction(a, true); err != nil {
+			return err
+		}
+	}
+	r.schema().DropFunction(f.OID)
+	return nil
 }
 
 // signature is name(types) for messages.

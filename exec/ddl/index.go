@@ -327,6 +327,9 @@ func (b *builder) rewrite(old *catalog.Relation, exprs map[int16]string) error {
 					WithTable(b.catalog().Schema(next.Schema).Name, next.Name).WithColumn(c.Name)
 			}
 			row[a-1] = vals[i]
+			if f := b.convert[a]; f != nil {
+				row[a-1] = f(vals[i])
+			}
 		}
 		_, _, err := b.txn.Insert(b.ctx, t, row, nil)
 		return uniqueOnBuild(err)

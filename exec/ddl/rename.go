@@ -202,6 +202,25 @@ func (r *run) renameColumn(n *pg.RenameStmt, name string) error {
 	if columnByName(rel, name) != nil {
 		return pgerror.New(pgerror.DuplicateColumn, "column %q of relation %q already exists", name, rel.Name)
 	}
+	if rel.OfType != 0 {
+		return pgerror.New(pgerror.WrongObjectType, "cannot rename column of typed table")
+	}
+	tables, err := r.followers(rel, n.Behavior)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		of := copyRelation(t)
+		of.OfType = 0
+		r.schema().PutRelation(of)
+		rv := &pg.RangeVar{Schemaname: r.catalog().Schema(t.Schema).Name, Relname: t.Name, Inh: true}
+		if err := r.renameColumn(&pg.RenameStmt{Relation: rv, Subname: n.Subname, Newname: n.Newname}, name); err != nil {
+			return err
+		}
+		of = copyRelation(r.catalog().Relation(t.OID))
+		of.OfType = rel.RowType
+		r.schema().PutRelation(of)
+	}
 	if systemColumn(name) {
 		return pgerror.New(pgerror.DuplicateColumn, "column name %q conflicts with a system column name", name)
 	}
@@ -220,6 +239,10 @@ func (r *run) renameColumn(n *pg.RenameStmt, name string) error {
 func (r *run) renameConstraint(n *pg.RenameStmt, name string) error {
 	rel, err := r.ownRelation(n.Relation, "r", "table")
 	if err != nil {
+		if n.MissingOk && pgerror.Is(err, pgerror.UndefinedTable) {
+			r.notice("relation %q does not exist, skipping", n.Relation.Relname)
+			return nil
+		}
 		return err
 	}
 	b := &builder{run: r, rel: copyRelation(rel)}
@@ -256,6 +279,12 @@ func (r *run) renameConstraint(n *pg.RenameStmt, name string) error {
 // setSchema is ALTER … SET SCHEMA.
 func (r *run) setSchema(n *pg.AlterObjectSchemaStmt) (string, error) {
 	tag := alterTag(n.ObjectType)
+	if n.Relation != nil && n.MissingOk {
+		if rel, _, err := r.findRelation(n.Relation.Schemaname, n.Relation.Relname); err == nil && rel == nil {
+			r.notice("relation %q does not exist, skipping", n.Relation.Relname)
+			return tag, nil
+		}
+	}
 	to, err := r.schemaByName(n.Newschema)
 	if err != nil {
 		return tag, err

@@ -43,7 +43,7 @@ func (r *run) createSequence(n *pg.CreateSeqStmt) error {
 		return err
 	}
 	def := newSequence(sqltypes.OIDInt8)
-	if err := r.sequenceOptions(&def, n.Options, nil); err != nil {
+	if err := r.sequenceOptions(&def, &catalog.Relation{Schema: schema.OID, Owner: r.role()}, n.Options, nil); err != nil {
 		return err
 	}
 	return r.putSequence(0, schema, name, &def, n.Sequence.Relpersistence == "t")
@@ -78,7 +78,7 @@ func sequenceColumns() []*catalog.Column {
 }
 
 // sequenceOptions applies CREATE/ALTER SEQUENCE options to def; name receives SEQUENCE NAME.
-func (r *run) sequenceOptions(def *catalog.Sequence, opts []*pg.Node, name *string) error {
+func (r *run) sequenceOptions(def *catalog.Sequence, seq *catalog.Relation, opts []*pg.Node, name *string) error {
 	get := map[string]*pg.DefElem{}
 	for _, n := range opts {
 		d := n.GetDefElem()
@@ -101,7 +101,7 @@ func (r *run) sequenceOptions(def *catalog.Sequence, opts []*pg.Node, name *stri
 		}
 		def.Type = t.OID
 	}
-	oldIncrement := def.Increment
+	isInit := def.StorageID == 0
 	if d := get["increment"]; d != nil {
 		v, err := defInt(d)
 		if err != nil {
@@ -114,9 +114,15 @@ func (r *run) sequenceOptions(def *catalog.Sequence, opts []*pg.Node, name *stri
 	}
 	lo, hi := typeRange(def.Type)
 	ascending := def.Increment > 0
-	flipped := ascending != (oldIncrement > 0)
-	def.Max = bound(get["maxvalue"], def.Max, flipped || def.Max == oldHi, pick(ascending, hi, -1))
-	def.Min = bound(get["minvalue"], def.Min, flipped || def.Min == oldLo, pick(ascending, 1, lo))
+	// A bound that was the old type's follows the type.
+	resetMax, resetMin := !isInit && def.Type != oldType && def.Max == oldHi, !isInit && def.Type != oldType && def.Min == oldLo
+	var err error
+	if def.Max, err = bound(get["maxvalue"], def.Max, isInit || resetMax, pick(ascending || resetMax, hi, -1)); err != nil {
+		return err
+	}
+	if def.Min, err = bound(get["minvalue"], def.Min, isInit || resetMin, pick(ascending && !resetMin, 1, lo)); err != nil {
+		return err
+	}
 	if def.Max > hi || def.Max < lo {
 		return pgerror.New(pgerror.InvalidParameterValue, "MAXVALUE (%d) is out of range for sequence data type %s", def.Max, sqltypes.FormatType(def.Type, -1))
 	}
@@ -132,10 +138,8 @@ func (r *run) sequenceOptions(def *catalog.Sequence, opts []*pg.Node, name *stri
 			return err
 		}
 		def.Start = v
-	} else if flipped || get["minvalue"] != nil && ascending || get["maxvalue"] != nil && !ascending {
-		if def.StorageID == 0 {
-			def.Start = pick(ascending, def.Min, def.Max)
-		}
+	} else if isInit {
+		def.Start = pick(ascending, def.Min, def.Max)
 	}
 	if def.Start < def.Min {
 		return pgerror.New(pgerror.InvalidParameterValue, "START value (%d) cannot be less than MINVALUE (%d)", def.Start, def.Min)
@@ -161,7 +165,7 @@ func (r *run) sequenceOptions(def *catalog.Sequence, opts []*pg.Node, name *stri
 		*name = parts[len(parts)-1]
 	}
 	if d := get["owned_by"]; d != nil {
-		return r.sequenceOwner(def, nameParts(d.Arg))
+		return r.sequenceOwner(def, seq, nameParts(d.Arg))
 	}
 	return nil
 }
@@ -174,19 +178,25 @@ func pick(cond bool, a, b int64) int64 {
 }
 
 // bound applies MINVALUE/MAXVALUE (NO … has no argument).
-func bound(d *pg.DefElem, current int64, reset bool, def int64) int64 {
+func bound(d *pg.DefElem, current int64, reset bool, def int64) (int64, error) {
 	if d != nil && d.Arg != nil {
-		if v, err := strconv.ParseInt(defText(d), 10, 64); err == nil {
-			return v
+		v, err := strconv.ParseInt(defText(d), 10, 64)
+		if err != nil {
+			return 0, pgerror.New(pgerror.NumericValueOutOfRange, "value %q is out of range for type bigint", defText(d))
 		}
+		return v, nil
 	}
 	if d != nil || reset {
-		return def
+		return def, nil
 	}
-	return current
+	return current, nil
 }
 
-func (r *run) sequenceOwner(def *catalog.Sequence, parts []string) error {
+// sequenceOwner is OWNED BY; seq is the sequence that def is of, nil for a column's own.
+func (r *run) sequenceOwner(def *catalog.Sequence, seq *catalog.Relation, parts []string) error {
+	if def.Internal {
+		return pgerror.New(pgerror.FeatureNotSupported, "cannot change ownership of identity sequence")
+	}
 	if len(parts) == 1 && parts[0] == "none" {
 		def.OwnerTable, def.OwnerAttr = 0, 0
 		return nil
@@ -198,12 +208,23 @@ func (r *run) sequenceOwner(def *catalog.Sequence, parts []string) error {
 	if err != nil {
 		return err
 	}
-	rel, _, err := r.findRelation(schema, name)
+	rel, ix, err := r.findRelation(schema, name)
 	if err != nil {
 		return err
 	}
 	if rel == nil {
 		return noRelation(schema, name)
+	}
+	if ix != nil || rel.Kind == catalog.KindSequence || rel.Kind == catalog.KindMatView || rel.Kind == catalog.KindComposite {
+		return pgerror.New(pgerror.WrongObjectType, "sequence cannot be owned by relation %q", name)
+	}
+	if seq != nil {
+		switch {
+		case rel.Owner != seq.Owner:
+			return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "sequence must have same owner as table it is linked to")
+		case rel.Schema != seq.Schema:
+			return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to")
+		}
 	}
 	col := columnByName(rel, parts[len(parts)-1])
 	if col == nil {
@@ -263,7 +284,7 @@ func (r *run) changeSequence(rel *catalog.Relation, opts []*pg.Node) error {
 			rest = append(rest, n)
 		}
 	}
-	if err := r.sequenceOptions(cp.Sequence, rest, nil); err != nil {
+	if err := r.sequenceOptions(cp.Sequence, cp, rest, nil); err != nil {
 		return err
 	}
 	value := cp.Sequence.Start

@@ -27,6 +27,8 @@ type builder struct {
 	serials []*serial
 	// index of a LIKE … INCLUDING INDEXES source.
 	likeIndexes []likeIndex
+	// convert changes stored values while rows are rewritten, by attribute.
+	convert map[int16]func(sqltypes.Datum) sqltypes.Datum
 }
 
 type serial struct {
@@ -42,8 +44,6 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 		return pgerror.NotSupported("table inheritance (INHERITS)")
 	case n.Partbound != nil || n.Partspec != nil:
 		return pgerror.NotSupported("table partitioning")
-	case n.OfTypename != nil:
-		return pgerror.NotSupported("CREATE TABLE OF type")
 	}
 	temp := n.Relation.Relpersistence == "t" || n.Relation.Schemaname == "pg_temp"
 	schema, err := r.creationSchema(n.Relation.Schemaname, temp)
@@ -75,10 +75,20 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 	if b.rel.Options, err = tableOptions(n.Options); err != nil {
 		return err
 	}
+	if n.OfTypename != nil {
+		if err := b.columnsOfType(n.OfTypename); err != nil {
+			return err
+		}
+	}
+	given := map[string]bool{}
 	for _, elt := range n.TableElts {
 		switch e := elt.Node.(type) {
 		case *pg.Node_ColumnDef:
-			err = b.addColumn(e.ColumnDef)
+			if n.OfTypename != nil {
+				err = b.columnWithOptions(e.ColumnDef, given)
+			} else {
+				err = b.addColumn(e.ColumnDef)
+			}
 		case *pg.Node_TableLikeClause:
 			err = b.like(e.TableLikeClause)
 		case *pg.Node_Constraint:
@@ -416,7 +426,7 @@ func (b *builder) setIdentity(col *catalog.Column, c *pg.Constraint) error {
 	def := newSequence(col.Type.OID)
 	def.Internal = true
 	s := &serial{col: col, def: &def}
-	if err := b.sequenceOptions(s.def, c.Options, &s.name); err != nil {
+	if err := b.sequenceOptions(s.def, nil, c.Options, &s.name); err != nil {
 		return err
 	}
 	b.serials = append(b.serials, s)

@@ -493,6 +493,11 @@ func (r *run) dropTypeUses(t *catalog.UserType, cascade bool) error {
 		blockers = append(blockers, "type "+u.Name+" depends on type "+t.Name)
 		also = append(also, "type "+u.Name)
 	}
+	defs := r.typeDefinitions(t)
+	for _, what := range defs.words {
+		blockers = append(blockers, what+" depends on type "+t.Name)
+		also = append(also, what)
+	}
 	if len(also) == 0 {
 		return nil
 	}
@@ -501,6 +506,9 @@ func (r *run) dropTypeUses(t *catalog.UserType, cascade bool) error {
 	}
 	d := &dropper{run: r, cascade: true, gone: map[sqltypes.OID]bool{}, also: also}
 	d.noticeCascade()
+	if err := r.dropDefinitions(defs); err != nil {
+		return err
+	}
 	for _, u := range over {
 		if err := r.dropTypeUses(u, true); err != nil {
 			return err
@@ -508,6 +516,9 @@ func (r *run) dropTypeUses(t *catalog.UserType, cascade bool) error {
 		r.dropType(u)
 	}
 	for _, u := range uses {
+		if r.catalog().Relation(u.rel.OID) == nil {
+			continue
+		}
 		b := &builder{run: r, rel: copyRelation(r.catalog().Relation(u.rel.OID)), schema: r.catalog().Schema(u.rel.Schema)}
 		if err := b.dropColumn(&pg.AlterTableCmd{Name: u.col.Name, Behavior: pg.DropBehavior_DROP_CASCADE}); err != nil {
 			return err

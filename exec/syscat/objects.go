@@ -145,7 +145,7 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, tr
 	if kind == 'r' || kind == 'm' {
 		frozen, minMulti = frozenXid, 1
 	}
-	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(0), oid(r.Owner), oid(am), oid(file),
+	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(r.OfType), oid(r.Owner), oid(am), oid(file),
 		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(hasIndex), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
 		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(false), yes(false), yes(false),
 		yes(r.Kind != catalog.KindMatView || r.Populated),
