@@ -85,6 +85,8 @@ type Command struct {
 	Filter     JSON
 	// Update holds update operators, or the replacement of OpReplaceOne.
 	Update JSON
+	// ArrayFilters say which elements $[name] in a path of the update means.
+	ArrayFilters JSON
 	// Docs are the documents of OpInsert.
 	Docs     []JSON
 	Pipeline JSON // array of stages

@@ -65,10 +65,10 @@ func edit(j JSON, p *Path, i int, create bool, f change) (JSON, error) {
 }
 
 func badPositional(part string, p *Path) error {
-	if part == "$[]" {
+	if part == "$[]" || p.elements != nil {
 		return invalid("the path %q must lead to an array for %s", p.Text, part)
 	}
-	return pgerror.NotSupported("the positional operator %s in path %q", part, p.Text).WithHint("$[] changes all elements, a number one of them.")
+	return pgerror.NotSupported("the positional operator %s in path %q", part, p.Text)
 }
 
 func editArray(j JSON, p *Path, i int, create bool, f change) (JSON, error) {
@@ -87,6 +87,17 @@ func editArray(j JSON, p *Path, i int, create bool, f change) (JSON, error) {
 	switch x := p.index[i]; {
 	case part == "$[]":
 		for k := range elems {
+			var err error
+			if elems[k], err = one(elems[k]); err != nil {
+				return JSON{}, err
+			}
+		}
+		return sqltypes.JSONArrayOf(elems), nil
+	case p.elements != nil && p.elements[i] != nil:
+		for k := range elems {
+			if !p.elements[i].match(elems[k]) {
+				continue
+			}
 			var err error
 			if elems[k], err = one(elems[k]); err != nil {
 				return JSON{}, err

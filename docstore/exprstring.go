@@ -214,16 +214,21 @@ func regexFind(_ *exprEnv, a []JSON) (JSON, error) {
 	if m == nil {
 		return sqltypes.JSONNullValue, nil
 	}
+	return foundText(s, 0, m), nil
+}
+
+// foundText describes a match in s[at:].
+func foundText(s string, at int, m []int) JSON {
 	var caps []JSON
 	for i := 2; i+1 < len(m); i += 2 {
 		if m[i] < 0 {
 			caps = append(caps, sqltypes.JSONNullValue)
 			continue
 		}
-		caps = append(caps, sqltypes.JSONStringOf(s[m[i]:m[i+1]]))
+		caps = append(caps, sqltypes.JSONStringOf(s[at+m[i]:at+m[i+1]]))
 	}
-	return sqltypes.JSONObjectOf([]sqltypes.JSONPair{{Key: "match", Value: sqltypes.JSONStringOf(s[m[0]:m[1]])},
-		{Key: "idx", Value: intJSON(int64(utf8.RuneCountInString(s[:m[0]])))}, {Key: "captures", Value: sqltypes.JSONArrayOf(caps)}}), nil
+	return sqltypes.JSONObjectOf([]sqltypes.JSONPair{{Key: "match", Value: sqltypes.JSONStringOf(s[at+m[0] : at+m[1]])},
+		{Key: "idx", Value: intJSON(int64(utf8.RuneCountInString(s[:at+m[0]])))}, {Key: "captures", Value: sqltypes.JSONArrayOf(caps)}})
 }
 
 func replaceText(n int) exprFunc {

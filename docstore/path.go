@@ -12,6 +12,10 @@ type Path struct {
 	Text  string
 	parts []string
 	index []int // the part as an array index, -1 if it is none
+	// Of updates (arrayFilters.positional): which part is $, 0 for none; the filters
+	// of the parts that are $[name].
+	matched  int
+	elements []*elementFilter
 }
 
 // ParsePath splits a dotted path; empty parts are an error (22023).

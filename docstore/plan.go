@@ -132,9 +132,50 @@ func (f *Filter) KeyValues(path string) (vals []JSON, ok bool) {
 
 const maxSpans = 1000
 
-// plan chooses how to find the documents: the index that fixes most of its
-// leading fields, then a range, then the order that is asked for.
+// plan chooses how to find the documents: by one index or, when only an $or could
+// use indexes, by one for each of its branches.
 func (r *runner) plan(ctx context.Context, c *Collection, f *Filter, s *Sort) (*access, error) {
+	a, err := r.planOne(ctx, c, f, s)
+	if err != nil || a.index != nil || a.spans != nil {
+		return a, err
+	}
+	var branches orNode
+	switch x := f.root.(type) {
+	case orNode:
+		branches = x
+	case andNode:
+		for _, n := range x {
+			if o, ok := n.(orNode); ok {
+				branches = o
+				break
+			}
+		}
+	}
+	if len(branches) == 0 || len(branches) > maxUnion {
+		return a, nil
+	}
+	u := &access{coll: c, several: true}
+	for _, n := range branches {
+		sub := &Filter{}
+		sub.collect(n)
+		b, err := r.planOne(ctx, c, sub, nil)
+		if err != nil {
+			return nil, err
+		}
+		if b.index == nil && b.spans == nil {
+			return a, nil // one branch reads everything
+		}
+		u.union = append(u.union, b)
+	}
+	return u, nil
+}
+
+// maxUnion bounds the branches of an $or that are answered by indexes.
+const maxUnion = 64
+
+// planOne chooses one index: the one that fixes most of its leading fields, then a
+// range, then the order that is asked for.
+func (r *runner) planOne(ctx context.Context, c *Collection, f *Filter, s *Sort) (*access, error) {
 	bounds := f.boundsOf()
 	best := &access{coll: c}
 	score := 0
@@ -472,6 +513,15 @@ func (r *runner) multikey(ctx context.Context, c *Collection, x *Index) (bool, e
 // Describe says in lines how documents are found, for EXPLAIN.
 func (a *access) describe() []string {
 	var out []string
+	if a.union != nil {
+		out = append(out, "Union of Index Scans on "+a.coll.Name())
+		for _, b := range a.union {
+			for _, l := range b.describe() {
+				out = append(out, "  "+l)
+			}
+		}
+		return out
+	}
 	switch {
 	case a.index == nil && a.spans == nil:
 		out = append(out, "Collection Scan on "+a.coll.Name())

@@ -17,6 +17,9 @@ type scan struct {
 	n, at int
 	seen  map[string]struct{} // of multikey indexes: keys that came already
 	bytes int
+	// rest are the other accesses of a union; open begins with the next one.
+	rest []*access
+	more func(a *access) (engine.Scanner, error)
 }
 
 // scanner opens a scan of the state; a command that writes sees its own writes.
@@ -27,29 +30,38 @@ func (r *runner) scanner(ctx context.Context, spec engine.ScanSpec) (engine.Scan
 
 // open starts reading. hint is about how many documents will be taken (0: all).
 func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint int) (*scan, error) {
-	spec := engine.ScanSpec{Rel: a.coll.Rel, Spans: a.spans, Reverse: a.reverse, Cols: []int16{attrDoc}, Refs: refs, RowHint: hint}
-	if a.index != nil {
-		spec.Index = a.index.Ix
-	}
 	s := &scan{refs: refs}
-	if f.root != nil || r.accept != nil {
-		spec.KeepAttr = attrDoc
-		spec.Keep = func(val string) bool {
-			doc := sqltypes.JSONOf(sqltypes.Text(val))
-			ok, err := f.Match(doc)
-			if err != nil {
-				s.err = err
-				return true
-			}
-			return ok && (r.accept == nil || r.accept(doc))
+	several := a.several // of a union, for all its parts
+	keep := func(val string) bool {
+		doc := sqltypes.JSONOf(sqltypes.Text(val))
+		ok, err := f.Match(doc)
+		if err != nil {
+			s.err = err
+			return true
 		}
+		return ok && (r.accept == nil || r.accept(doc))
 	}
-	if a.several {
-		spec.Cols = []int16{attrDoc, attrKey}
+	s.more = func(b *access) (engine.Scanner, error) {
+		spec := engine.ScanSpec{Rel: b.coll.Rel, Spans: b.spans, Reverse: b.reverse, Cols: []int16{attrDoc}, Refs: refs, RowHint: hint}
+		if b.index != nil {
+			spec.Index = b.index.Ix
+		}
+		if f.root != nil || r.accept != nil {
+			spec.KeepAttr, spec.Keep = attrDoc, keep
+		}
+		if several {
+			spec.Cols = []int16{attrDoc, attrKey}
+		}
+		return r.scanner(ctx, spec)
+	}
+	if several {
 		s.seen = map[string]struct{}{}
 	}
+	if a.union != nil {
+		a, s.rest = a.union[0], a.union[1:]
+	}
 	var err error
-	s.sc, err = r.scanner(ctx, spec)
+	s.sc, err = s.more(a)
 	return s, err
 }
 
@@ -59,6 +71,15 @@ func (s *scan) next() (doc JSON, ref engine.RowRef, ok bool, err error) {
 		if s.at >= s.n {
 			if s.n, err = s.sc.Next(&s.batch); err == nil {
 				err = s.err
+			}
+			if err == nil && s.n == 0 && len(s.rest) > 0 {
+				s.sc.Close()
+				a := s.rest[0]
+				s.rest = s.rest[1:]
+				if s.sc, err = s.more(a); err == nil {
+					continue
+				}
+				s.sc = closedScanner{}
 			}
 			if err != nil || s.n == 0 {
 				return JSON{}, ref, false, err
@@ -95,3 +116,8 @@ func (s *scan) Next() (JSON, bool, error) {
 }
 
 func (s *scan) Close() { s.sc.Close() }
+
+// closedScanner takes the place of one that could not be opened.
+type closedScanner struct{ engine.Scanner }
+
+func (closedScanner) Close() {}

@@ -47,7 +47,7 @@ func SplitPipeline(p JSON) (*Split, error) {
 		name, arg, _ := stageName(j)
 		rest = list[i:]
 		switch name {
-		case "$match", "$project", "$addFields", "$unset", "$unwind", "$replaceRoot":
+		case "$match", "$project", "$addFields", "$unset", "$unwind", "$replaceRoot", "$redact":
 			shard = append(shard, j)
 			rest = list[i+1:]
 			continue

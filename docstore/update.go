@@ -1,6 +1,7 @@
 package docstore
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -8,13 +9,15 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-// Update is a compiled update: operators in the order they are applied, or a
-// whole document that replaces the old one.
+// Update is a compiled update: operators in the order they are applied, a pipeline,
+// or a whole document that replaces the old one.
 type Update struct {
 	ops     []updateOp
+	stages  []eachStage // of a pipeline
 	replace JSON
 	filter  *Filter
 	now     time.Time
+	ctx     context.Context
 }
 
 // updateOp changes one path.
@@ -26,11 +29,20 @@ type updateOp struct {
 	rename   *Path // $rename: to here
 }
 
-// CompileUpdate reads update operators or, with replace, a replacement. Errors:
-// 22023, and 0A000 for operators that are not known.
-func CompileUpdate(j JSON, replace bool) (*Update, error) {
+// CompileUpdate reads update operators, a pipeline of stages or, with replace, a
+// replacement; filters are array_filters. Errors: 22023, and 0A000 for operators
+// that are not known.
+func CompileUpdate(j JSON, replace bool, filters JSON) (*Update, error) {
+	elements, err := compileArrayFilters(filters)
+	if err != nil {
+		return nil, err
+	}
 	if j.Kind() == sqltypes.JSONArray && !replace {
-		return nil, pgerror.NotSupported("an update by a pipeline")
+		u, err := compileUpdatePipeline(j)
+		if err == nil {
+			err = elements.allUsed()
+		}
+		return u, err
 	}
 	if j.Kind() != sqltypes.JSONObject {
 		return nil, invalid("an update must be an object, not %s", kindName(j))
@@ -38,6 +50,9 @@ func CompileUpdate(j JSON, replace bool) (*Update, error) {
 	u := &Update{}
 	if replace {
 		u.replace = j
+		if err := elements.allUsed(); err != nil {
+			return nil, err
+		}
 		return u, checkFields(j)
 	}
 	if j.Len() == 0 {
@@ -60,6 +75,9 @@ func CompileUpdate(j JSON, replace bool) (*Update, error) {
 			if err != nil {
 				return nil, err
 			}
+			if err := elements.positional(path); err != nil {
+				return nil, err
+			}
 			op := updateOp{path: path}
 			if err := make(u, &op, arg.Value); err != nil {
 				return nil, err
@@ -69,7 +87,61 @@ func CompileUpdate(j JSON, replace bool) (*Update, error) {
 			}
 		}
 	}
+	return u, elements.allUsed()
+}
+
+// updateStages are the stages that an update by a pipeline may have.
+var updateStages = map[string]bool{"$set": true, "$addFields": true, "$unset": true, "$project": true, "$replaceRoot": true, "$replaceWith": true}
+
+func compileUpdatePipeline(j JSON) (*Update, error) {
+	list, err := stagesOf(j)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, invalid("an update by a pipeline needs stages")
+	}
+	for _, s := range list {
+		name, _, err := stageName(s)
+		if err != nil {
+			return nil, err
+		}
+		if !updateStages[name] {
+			return nil, pgerror.NotSupported("stage %s in an update", name)
+		}
+	}
+	stages, err := compileStages(list, 0)
+	if err != nil {
+		return nil, err
+	}
+	u := &Update{}
+	for _, s := range stages {
+		each, ok := s.(eachStage)
+		if !ok {
+			return nil, pgerror.New(pgerror.InternalError, "a stage of an update does not work on one document")
+		}
+		u.stages = append(u.stages, each)
+	}
 	return u, nil
+}
+
+// pipeline is Apply of a pipeline; the _id stays when it is not in what comes out.
+func (u *Update) pipeline(doc JSON) (JSON, error) {
+	env := &exprEnv{now: u.now, ctx: u.ctx}
+	was := doc
+	for _, f := range u.stages {
+		env.root, env.current = doc, doc
+		out, _, err := f(env, doc)
+		if err != nil {
+			return JSON{}, err
+		}
+		doc = out
+	}
+	id, had := was.Lookup("_id")
+	if _, has := doc.Lookup("_id"); had && !has {
+		doc = sqltypes.JSONObjectOf(append(doc.Pairs(), sqltypes.JSONPair{Key: "_id", Value: id}))
+	}
+	return doc, checkFields(doc)
 }
 
 // add refuses two operators on one path, or on a path and one inside it.
@@ -103,16 +175,22 @@ func (u *Update) Apply(doc JSON, insert bool) (JSON, error) {
 		}
 		return sqltypes.JSONObjectOf(append(u.replace.Pairs(), sqltypes.JSONPair{Key: "_id", Value: id})), nil
 	}
+	if u.stages != nil {
+		return u.pipeline(doc)
+	}
+	was := doc
 	for i := range u.ops {
 		op := &u.ops[i]
 		if op.onInsert && !insert {
 			continue
 		}
-		var err error
-		if op.rename != nil {
+		path, err := op.path.resolve(was, u.filter)
+		switch {
+		case err != nil:
+		case op.rename != nil:
 			doc, err = op.move(doc)
-		} else {
-			doc, err = edit(doc, op.path, 0, op.create, op.f)
+		default:
+			doc, err = edit(doc, path, 0, op.create, op.f)
 		}
 		if err != nil {
 			return JSON{}, err

@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"slices"
+	"strings"
 
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -82,6 +83,9 @@ func renameOp(_ *Update, op *updateOp, arg JSON) error {
 	to, err := ParsePath(arg.Str())
 	if err != nil {
 		return err
+	}
+	if strings.Contains(op.path.Text, "$") || strings.Contains(to.Text, "$") {
+		return invalid("$rename may not have a positional operator: %q, %q", op.path.Text, to.Text)
 	}
 	if to.Text == op.path.Text {
 		return invalid("the old and the new name of $rename must differ: %q", to.Text)

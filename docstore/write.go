@@ -101,11 +101,11 @@ func (r *runner) eachLocked(ctx context.Context, p *found, mode engine.RowLock, 
 
 // update serves update, update_one, replace_one and find_one_and_update.
 func (r *runner) update(ctx context.Context, cmd *Command) (Result, error) {
-	up, err := CompileUpdate(cmd.Update, cmd.Op == OpReplaceOne)
+	up, err := CompileUpdate(cmd.Update, cmd.Op == OpReplaceOne, cmd.ArrayFilters)
 	if err != nil {
 		return Result{}, err
 	}
-	up.now = r.st.Now
+	up.now, up.ctx = r.st.Now, ctx
 	proj, err := CompileProjection(cmd.Projection)
 	if err != nil {
 		return Result{}, err
@@ -228,7 +228,7 @@ func (r *runner) upsert(ctx context.Context, cmd *Command, up *Update, p *found)
 // UpsertKey is the value a path would have in the document that an upsert
 // inserts, zero when it would be missing: what routes an upsert.
 func UpsertKey(cmd *Command, path string) (JSON, error) {
-	up, err := CompileUpdate(cmd.Update, cmd.Op == OpReplaceOne)
+	up, err := CompileUpdate(cmd.Update, cmd.Op == OpReplaceOne, cmd.ArrayFilters)
 	if err != nil {
 		return JSON{}, err
 	}

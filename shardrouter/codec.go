@@ -145,6 +145,7 @@ func (e *encoder) command(c *docstore.Command) {
 	e.str(c.Metric)
 	e.int(int64(c.Wait))
 	e.num(uint64(c.LockWait))
+	e.json(c.ArrayFilters)
 	e.flag(c.Index != nil)
 	if x := c.Index; x != nil {
 		e.str(x.Name)
@@ -204,6 +205,7 @@ func (d *decoder) command() *docstore.Command {
 	c.Metric = d.str()
 	c.Wait = time.Duration(d.int())
 	c.LockWait = engine.WaitPolicy(d.num())
+	c.ArrayFilters = d.json()
 	if d.flag() {
 		x := &docstore.IndexSpec{Name: d.str()}
 		n := d.num()

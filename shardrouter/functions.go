@@ -56,6 +56,7 @@ var (
 	pTake   = param{"take", tInt, "NULL::bigint"}
 	pProj   = param{"projection", tJsonb, "NULL::jsonb"}
 	pUpsert = param{"upsert", tBool, "false"}
+	pArrays = param{"array_filters", tJsonb, "NULL::jsonb"}
 )
 
 // register declares the functions.

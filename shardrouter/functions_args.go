@@ -99,7 +99,7 @@ func (a *arguments) text(name string) string {
 // whole text, becomes an array of [name, value] when it is an object.
 func orderedJSON(text string, all bool) (docstore.JSON, error) {
 	j, err := sqltypes.ParseJSONB(text)
-	if err != nil || !all && !strings.Contains(text, "$sort") || all && j.Kind() != sqltypes.JSONObject {
+	if err != nil || !all && !strings.Contains(text, "$sort") && !strings.Contains(text, "sortBy") || all && j.Kind() != sqltypes.JSONObject {
 		return j, err
 	}
 	dec := json.NewDecoder(strings.NewReader(text))

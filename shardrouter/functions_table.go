@@ -50,8 +50,8 @@ var docFuncs = []docFunc{
 			cmd.Field, cmd.Filter = a.text("field"), a.json("filter")
 			return nil
 		}},
-	{op: docstore.OpUpdate, params: []param{pColl, pMust, {"update", tJsonb, ""}}, ret: tJsonb, writes: true, fill: fillUpdate, answer: answerCounts},
-	{op: docstore.OpUpdateOne, params: []param{pColl, pMust, {"update", tJsonb, ""}, pUpsert, pSort}, ret: tJsonb, writes: true,
+	{op: docstore.OpUpdate, params: []param{pColl, pMust, {"update", tJsonb, ""}, pArrays}, ret: tJsonb, writes: true, fill: fillUpdate, answer: answerCounts},
+	{op: docstore.OpUpdateOne, params: []param{pColl, pMust, {"update", tJsonb, ""}, pUpsert, pSort, pArrays}, ret: tJsonb, writes: true,
 		fill: func(a *arguments, cmd *docstore.Command) error {
 			cmd.Upsert, cmd.Sort = a.flag("upsert"), a.ordered("sort", true)
 			return fillUpdate(a, cmd)
@@ -61,7 +61,7 @@ var docFuncs = []docFunc{
 			cmd.Filter, cmd.Update, cmd.Upsert = a.json("filter"), a.must("replacement"), a.flag("upsert")
 			return nil
 		}, answer: answerCounts},
-	{op: docstore.OpFindAndUpdate, params: []param{pColl, pMust, {"update", tJsonb, ""}, pSort, pProj, pUpsert, {"return_new", tBool, "false"}},
+	{op: docstore.OpFindAndUpdate, params: []param{pColl, pMust, {"update", tJsonb, ""}, pSort, pProj, pUpsert, {"return_new", tBool, "false"}, pArrays},
 		ret: tJsonb, writes: true,
 		fill: func(a *arguments, cmd *docstore.Command) error {
 			cmd.Upsert, cmd.ReturnNew = a.flag("upsert"), a.flag("return_new")
@@ -189,7 +189,7 @@ func fillFind(a *arguments, cmd *docstore.Command) error {
 }
 
 func fillUpdate(a *arguments, cmd *docstore.Command) error {
-	cmd.Filter, cmd.Update = a.must("filter"), a.must("update")
+	cmd.Filter, cmd.Update, cmd.ArrayFilters = a.must("filter"), a.must("update"), a.json("array_filters")
 	return nil
 }
 
