@@ -15,6 +15,7 @@ import (
 	"ostraka/planner"
 	"ostraka/planner/bind"
 	"ostraka/planner/parse"
+	"ostraka/shardrouter"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -31,6 +32,8 @@ func (u utility) Run(ctx context.Context, s *session.Session, stmt *planner.Stat
 		tag, err = ddl.CreateTableAs(ctx, d, n.CreateTableAsStmt)
 	case *pg.Node_RefreshMatViewStmt:
 		tag, err = "REFRESH MATERIALIZED VIEW", ddl.RefreshMatView(ctx, d, n.RefreshMatViewStmt)
+	case *pg.Node_DropdbStmt:
+		tag, err = u.dropDatabase(ctx, d, stmt.AST, n.DropdbStmt.Dbname)
 	default:
 		tag, err = ddl.Run(ctx, d, stmt.AST)
 	}
@@ -41,6 +44,24 @@ func (u utility) Run(ctx context.Context, s *session.Session, stmt *planner.Stat
 		s.NoteOnCommit()
 	}
 	return &session.Result{Tag: tag}, nil
+}
+
+// dropDatabase also drops what the database's sharded collections have on shards.
+func (u utility) dropDatabase(ctx context.Context, d ddlSession, node *pg.Node, name string) (tag string, err error) {
+	var dropped *catalog.Catalog
+	var others []*catalog.Catalog
+	d.Txn().Catalog().AllDatabases(func(db *catalog.Database) bool {
+		if cat := u.rt.Engine.Catalog(db.OID); db.Name == name {
+			dropped = cat
+		} else {
+			others = append(others, cat)
+		}
+		return true
+	})
+	if tag, err = ddl.Run(ctx, d, node); err == nil && dropped != nil {
+		err = shardrouter.DropParts(ctx, d.Txn(), dropped, others, d.s.Now())
+	}
+	return tag, err
 }
 
 // BeforeCommit does what temporary tables do at COMMIT.

@@ -13,6 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"ostraka/docstore"
+	"ostraka/engine/catalog"
 )
 
 // change is what a watcher is told of a change.
@@ -255,4 +258,51 @@ func TestWatchShards(t *testing.T) {
 	if plan := c.rows("EXPLAIN SELECT * FROM doc.watch('watched')"); !strings.Contains(plan, "watch") {
 		t.Error(plan)
 	}
+}
+
+// Dropping a database drops what its sharded collections have on other shards.
+func TestDropDatabaseDropsParts(t *testing.T) {
+	d := freshDemo(t, 1)
+	n := d.Nodes[0]
+	c := dial(t, n)
+	c.do("CREATE DATABASE other")
+	c.do("SELECT shard_create('one')")
+	o := dial(t, n, "database=other")
+	for _, x := range []*client{c, o} {
+		x.do("SELECT doc.create_collection('parts', shard_key => 'k')")
+	}
+	c.do("SELECT chunk_rebalance()")
+	for _, x := range []*client{c, o} {
+		x.do(`SELECT doc.insert_many('parts', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'k', i)) FROM generate_series(1, 40) i))`)
+	}
+	if err := o.Close(bounded(t)); err != nil {
+		t.Fatal(err)
+	}
+	parts := func() (names []string) {
+		n.groupsMu.Lock()
+		defer n.groupsMu.Unlock()
+		for _, g := range n.groups {
+			list, err := docstore.Collections(g.shard.Catalog(catalog.PostgresDB))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range list {
+				if strings.HasPrefix(x.Name(), "parts:") {
+					names = append(names, x.Name())
+				}
+			}
+		}
+		return names
+	}
+	if got := parts(); len(got) != 2 {
+		t.Fatal(got)
+	}
+	c.do("DROP DATABASE other")
+	wait(t, "the part to go", func(context.Context) error {
+		if got := parts(); len(got) != 1 {
+			return fmt.Errorf("parts %v", got)
+		}
+		return nil
+	})
+	c.want("SELECT doc.count('parts')", "40")
 }
