@@ -106,6 +106,11 @@ func (n *Node) awaitMoves(ctx context.Context, ids []int32) error {
 			}
 		}
 		if left == 0 {
+			for _, id := range ids {
+				if err := n.mover.Refusal(id); err != nil {
+					return err
+				}
+			}
 			return nil
 		}
 		select {
@@ -120,12 +125,30 @@ func (n *Node) awaitMoves(ctx context.Context, ids []int32) error {
 	}
 }
 
+// cancelMove gives a chunk move up and waits until its traces are gone.
+func (n *Node) cancelMove(ctx context.Context, id int32) (any, error) {
+	if err := n.mover.Cancel(ctx, id); err != nil {
+		return nil, err
+	}
+	if err := n.awaitMoves(ctx, []int32{id}); err != nil && pgerror.CodeOf(err) != pgerror.QueryCanceled {
+		return nil, err
+	}
+	return map[string]any{"cancelled": id}, ctx.Err()
+}
+
 // attachShard makes a server elsewhere a shard.
 func (n *Node) attachShard(ctx context.Context, name, dsn string) (any, error) {
 	if dsn == "" {
 		return nil, pgerror.New(pgerror.InvalidParameterValue, "the connection string must not be empty")
 	}
+	cluster, err := n.strange(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
 	list, err := n.changeShards(ctx, func(list *catalog.Shards) error {
+		if err := known(list, cluster, name); err != nil {
+			return err
+		}
 		list.Mover++
 		return nil
 	})
@@ -136,7 +159,7 @@ func (n *Node) attachShard(ctx context.Context, name, dsn string) (any, error) {
 	if err := disown(ctx, dsn, list); err != nil {
 		return nil, err
 	}
-	id, err := n.addShard(ctx, catalog.Shard{Name: name, DSN: dsn, State: catalog.ShardActive})
+	id, err := n.addShard(ctx, catalog.Shard{Name: name, DSN: dsn, Cluster: cluster, State: catalog.ShardActive})
 	if err != nil {
 		return nil, err
 	}

@@ -163,6 +163,43 @@ func (c *shardCluster) close() {
 	}
 }
 
+// strange asks a server which cluster it belongs to and refuses one of this cluster,
+// or one that has shards itself: who owns a chunk would be said in two places.
+func (n *Node) strange(ctx context.Context, dsn string) (cluster string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	p := shardrouter.NewSessionPool(func(ctx context.Context) (*pgconn.PgConn, error) { return pgconn.Connect(ctx, dsn) }, func() {})
+	defer p.Close()
+	res, err := p.Run(ctx, &shardrouter.Request{Kind: shardrouter.KindOwned, Now: time.Now()})
+	if err != nil {
+		return "", pgerror.Wrap(err, pgerror.SqlclientUnableToEstablishSqlconnection, "the server cannot be attached as a shard").WithDetail("%s", err.Error())
+	}
+	if id, ok := res.Value.Lookup("cluster"); ok {
+		cluster = id.Str()
+	}
+	if shards, ok := res.Value.Lookup("shards"); ok && shards.Len() > 0 {
+		return "", pgerror.New(pgerror.ObjectNotInPrerequisiteState, "the server has shards of its own and cannot be attached as one")
+	}
+	switch cluster {
+	case "":
+		return "", pgerror.New(pgerror.ObjectNotInPrerequisiteState, "the server does not tell which cluster it belongs to")
+	case n.ident.ID():
+		return "", pgerror.New(pgerror.InvalidParameterValue, "the server belongs to this cluster").
+			WithHint("Use shard_create() to make a shard on nodes of this cluster.")
+	}
+	return cluster, nil
+}
+
+// known refuses a cluster that is a shard already.
+func known(list *catalog.Shards, cluster, name string) error {
+	for _, s := range list.Shards {
+		if s.Cluster == cluster && s.Name != name {
+			return pgerror.New(pgerror.DuplicateObject, "the server is attached already, as shard %q", s.Name)
+		}
+	}
+	return nil
+}
+
 // disown makes a server a shard that owns nothing.
 func disown(ctx context.Context, dsn string, list *catalog.Shards) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

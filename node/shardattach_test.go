@@ -27,6 +27,10 @@ func TestAttachedShard(t *testing.T) {
 	c.do("COMMIT")
 	c.want(`SELECT doc.find_one('c', '{"k": 5}')->>'x'`, "2")
 	c.fails(fmt.Sprintf("SELECT shard_attach('far', '%s')", far.Nodes[0].DSN()), "42710")
+	c.fails(fmt.Sprintf("SELECT shard_attach('again', '%s')", far.Nodes[0].DSN()), "42710")
+	c.fails(fmt.Sprintf("SELECT shard_attach('self', '%s')", d.Nodes[0].DSN()), "55000") // it has shards
+	own := freshDemo(t, 1)
+	dial(t, own.Nodes[0]).fails(fmt.Sprintf("SELECT shard_attach('self', '%s')", own.Nodes[0].DSN()), "22023")
 	c.fails("SELECT shard_attach('none', 'postgres://postgres@127.0.0.1:1/postgres')", "08001")
 	c.fails("SELECT shard_drop('far')", "2BP01")
 }

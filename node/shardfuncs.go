@@ -81,6 +81,13 @@ var shardFunctions = []function{
 		}},
 	{"chunk_rebalance", nil, nil, true, true, 0, nil,
 		func(ctx context.Context, n *Node, _ []sqltypes.Datum) (any, error) { return n.rebalance(ctx) }},
+	{"chunk_move_cancel", []sqltypes.OID{sqltypes.OIDInt4}, []string{"move_id"}, true, true, 0, nil,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null {
+				return nil, nullArgument("move_id")
+			}
+			return n.cancelMove(ctx, int32(a[0].I))
+		}},
 }
 
 func nullArgument(name string) error {

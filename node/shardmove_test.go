@@ -159,3 +159,93 @@ func TestShardFailure(t *testing.T) {
 	c.want(fmt.Sprintf(`SELECT doc.count('c', '{"k": %s}')`, alive), "1")
 	c.do(fmt.Sprintf(`SELECT doc.update('c', '{"k": %s}', '{"$set": {"v": 1}}')`, alive))
 }
+
+// A move is given up while it copies: nothing has moved, nothing is left behind, and
+// who waits for it is told; past the switch it can only be completed.
+func TestCancelChunkMove(t *testing.T) {
+	d := freshDemo(t, 1)
+	n := d.Nodes[0]
+	c := dial(t, n)
+	c.do("SELECT shard_create('one'); ")
+	c.do("SELECT doc.create_collection('c', shard_key => 'k')")
+	c.do(`SELECT doc.insert_many('c', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'k', i)) FROM generate_series(1, 300) i))`)
+	reached, goOn := make(chan string, 10), make(chan struct{})
+	n.mover.Halt = func(step string) error {
+		if step == "catch up" || step == "clean" {
+			reached <- step
+			<-goOn
+		}
+		return nil
+	}
+	moved := make(chan error, 1)
+	w := dial(t, n)
+	move := func() {
+		go func() {
+			_, err := w.Exec(context.Background(), "SELECT chunk_rebalance()")
+			moved <- err
+		}()
+	}
+	move()
+	<-reached
+	c.do(`SELECT doc.insert('c', '{"_id": "new", "k": 1}')`)
+	var id int
+	if err := c.QueryRow(bounded(t), "SELECT move_id FROM ostraka.chunk_moves").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	cancelled := make(chan error, 1)
+	go func() {
+		_, err := dial(t, n).Exec(context.Background(), fmt.Sprintf("SELECT chunk_move_cancel(%d)", id))
+		cancelled <- err
+	}()
+	wait(t, "the cancelling", func(ctx context.Context) error {
+		var state string
+		if err := c.QueryRow(ctx, "SELECT state FROM ostraka.chunk_moves").Scan(&state); err != nil || state != "cancelling" {
+			return fmt.Errorf("%s %v", state, err)
+		}
+		return nil
+	})
+	close(goOn)
+	if err := <-moved; err == nil || !strings.Contains(err.Error(), "57014") {
+		t.Errorf("the move: %v", err)
+	}
+	if err := <-cancelled; err != nil {
+		t.Errorf("the cancel: %v", err)
+	}
+	c.want("SELECT count(*) FROM ostraka.chunk_moves", "0")
+	c.want("SELECT shard, count(*) FROM ostraka.chunk_map GROUP BY 1", "home|256")
+	c.want("SELECT doc.count('c')", "301")
+	total := 0
+	for _, h := range n.hostedShards() {
+		v, err := h.shard.View(bounded(t), postgresDB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += countDocs(t, v)
+		v.Close()
+	}
+	if total != 0 {
+		t.Errorf("%d copies were left on the target", total)
+	}
+	// Past the switch.
+	goOn = make(chan struct{})
+	for len(reached) > 0 {
+		<-reached
+	}
+	move()
+	for step := range reached {
+		if step == "clean" {
+			break
+		}
+		goOn <- struct{}{}
+	}
+	if err := c.QueryRow(bounded(t), "SELECT move_id FROM ostraka.chunk_moves").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	c.fails(fmt.Sprintf("SELECT chunk_move_cancel(%d)", id), "55000")
+	close(goOn)
+	if err := <-moved; err != nil {
+		t.Error(err)
+	}
+	c.fails(fmt.Sprintf("SELECT chunk_move_cancel(%d)", id), "42704")
+	c.want("SELECT doc.count('c')", "301")
+}

@@ -75,6 +75,9 @@ func (n *Node) registerShards(s *syscat.Set) {
 		func(_ *syscat.Query, emit syscat.Emit) error {
 			list := n.shards()
 			for _, m := range list.Moves {
+				if err := n.mover.Failure(m.ID); err != nil && m.Error == "" {
+					m.Error = err.Error() // the node that leads shard 0 knows
+				}
 				emit(sqltypes.Int(int64(m.ID)), sqltypes.Int(int64(m.Chunks.Len())), sqltypes.Text(list.Name(m.From)), sqltypes.Text(list.Name(m.To)),
 					sqltypes.Text(string(m.State)), textOrNull(m.Error))
 			}

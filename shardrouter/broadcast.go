@@ -81,7 +81,7 @@ func (b *nodeBase) await(q *query, id int32) error {
 	for {
 		list := q.top.Shards()
 		if !slices.ContainsFunc(list.Broadcasts, func(b catalog.Broadcast) bool { return b.ID == id }) {
-			if err := mover.refusal(id); err != nil {
+			if err := mover.Refusal(id); err != nil {
 				return b.takeBack(q, err)
 			}
 			return nil
@@ -136,12 +136,7 @@ func (m *Mover) broadcast(ctx context.Context, b catalog.Broadcast) error {
 		}
 	}
 	if refused != nil {
-		m.mu.Lock()
-		if m.done == nil || len(m.done) > 1000 {
-			m.done = map[int32]error{}
-		}
-		m.done[b.ID] = refused
-		m.mu.Unlock()
+		m.refuse(b.ID, refused)
 	}
 	_, err = m.Cluster.ChangeShards(ctx, func(s *catalog.Shards) error {
 		s.Broadcasts = slices.DeleteFunc(s.Broadcasts, func(x catalog.Broadcast) bool { return x.ID == b.ID })

@@ -74,7 +74,27 @@ func serveCall(c *sqltypes.Call, request string, mayWrite bool) (sqltypes.RowSou
 	if err != nil {
 		return nil, err
 	}
+	if req.Kind == KindOwned {
+		res.Value = identified(s, res.Value)
+	}
 	return &answer{res: res}, nil
+}
+
+// identified adds which cluster serves to the description of a shard.
+func identified(s shardSession, v docstore.JSON) docstore.JSON {
+	n, ok := s.DocNode().(interface {
+		ClusterID() string
+		ShardNames() []string
+	})
+	if !ok {
+		return v
+	}
+	var names []docstore.JSON
+	for _, name := range n.ShardNames() {
+		names = append(names, sqltypes.JSONStringOf(name))
+	}
+	return sqltypes.JSONObjectOf(append(v.Pairs(), sqltypes.JSONPair{Key: "cluster", Value: sqltypes.JSONStringOf(n.ClusterID())},
+		sqltypes.JSONPair{Key: "shards", Value: sqltypes.JSONArrayOf(names)}))
 }
 
 // servePlain executes a command that a router before plain servers sends.

@@ -3,6 +3,7 @@ package shardrouter
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,12 +84,26 @@ func (m *Mover) Run(ctx context.Context) {
 			break // in order
 		}
 	}
-	for _, v := range list.Moves {
+	// One that is past its switch comes first: what its source has recorded must not be
+	// taken by another move. One that only copies begins anew and holds up nobody.
+	moves := slices.Clone(list.Moves)
+	slices.SortStableFunc(moves, func(a, b catalog.Move) int { return early(a) - early(b) })
+	for _, v := range moves {
 		if err := m.move(ctx, v.ID); err != nil {
 			m.note(v.ID, err)
-			break
+			if x := m.Cluster.Shards().Move(v.ID); x == nil || early(*x) == 0 {
+				break
+			}
 		}
 	}
+}
+
+// early is 1 for a move that has not come to its switch.
+func early(m catalog.Move) int {
+	if m.State == catalog.MoveCopying || m.State == catalog.MoveCancelling {
+		return 1
+	}
+	return 0
 }
 
 // note keeps an error for those who wait and for the log.
@@ -111,11 +126,37 @@ func (m *Mover) Failure(id int32) error {
 	return m.failed[id]
 }
 
-// refusal is why a broadcast was given up.
-func (m *Mover) refusal(id int32) error {
+// Refusal is why a broadcast or move that is over was given up, nil when it was done.
+func (m *Mover) Refusal(id int32) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.done[id]
+}
+
+// refuse keeps why a broadcast or move was given up.
+func (m *Mover) refuse(id int32, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.done == nil || len(m.done) > 1000 {
+		m.done = map[int32]error{}
+	}
+	m.done[id] = err
+}
+
+// Cancel gives a move up that has not come to its switch.
+func (m *Mover) Cancel(ctx context.Context, id int32) error {
+	_, err := m.Cluster.ChangeShards(ctx, func(s *catalog.Shards) error {
+		x := s.Move(id)
+		switch {
+		case x == nil:
+			return pgerror.New(pgerror.UndefinedObject, "chunk move %d does not exist", id)
+		case x.State != catalog.MoveCopying && x.State != catalog.MoveCancelling:
+			return pgerror.New(pgerror.ObjectNotInPrerequisiteState, "chunk move %d is %s and can only be completed", id, x.State)
+		}
+		x.State = catalog.MoveCancelling
+		return nil
+	})
+	return err
 }
 
 // moverTimeout bounds one request of a mover.
@@ -185,6 +226,9 @@ func (v *moving) set(step string, f func(s *catalog.Shards, x *catalog.Move)) er
 		if x == nil || s.Mover != v.epoch {
 			return errOldMover()
 		}
+		if x.State != v.move.State {
+			return errCancelled(x.ID)
+		}
 		f(s, x)
 		v.move = *x
 		return nil
@@ -208,7 +252,7 @@ func (m *Mover) move(ctx context.Context, id int32) error {
 	}
 	v.epoch, v.count, v.move = list.Mover, len(list.Map), *x
 	for _, shard := range []int32{x.From, x.To} {
-		if _, err := v.ask(shard, KindTell, nil, nil); err != nil {
+		if _, err := v.ask(shard, KindTell, nil, nil); err != nil && (shard == x.From || x.State != catalog.MoveCancelling) {
 			return err
 		}
 	}
@@ -220,6 +264,8 @@ func (m *Mover) move(ctx context.Context, id int32) error {
 			err = v.copy()
 		case catalog.MoveSwitching:
 			err = v.change()
+		case catalog.MoveCancelling:
+			return v.cancel()
 		case catalog.MoveCleaning:
 			err = v.clean()
 			if err == nil {
@@ -261,6 +307,9 @@ func (v *moving) copy() error {
 		for {
 			if err := v.m.halt("page"); err != nil {
 				return err
+			}
+			if now := v.m.Cluster.Shards().Move(v.move.ID); now != nil && now.State != v.move.State {
+				return errCancelled(now.ID)
 			}
 			res, err := v.ask(from, KindCopy, c, &docstore.Command{Docs: after})
 			if err != nil {
@@ -464,6 +513,30 @@ func (v *moving) change() error {
 	})
 }
 
+// cancel undoes what copying has done. A target that cannot be reached keeps its
+// copies: it does not own the chunks, and deletes them when they are moved to it again.
+func (v *moving) cancel() error {
+	if err := v.m.halt("cancel"); err != nil {
+		return err
+	}
+	if _, err := v.ask(v.move.From, KindForget, nil, nil); err != nil {
+		return err
+	}
+	cols, err := v.m.collections()
+	if err != nil {
+		return err
+	}
+	if err := v.erase(v.move.To, cols, "cancel erase"); err != nil {
+		v.m.Log.Warn("copies of a cancelled chunk move were left", "move", v.move.ID, "shard", v.move.To, "error", err)
+	}
+	v.m.refuse(v.move.ID, errCancelled(v.move.ID))
+	return v.finish()
+}
+
+func errCancelled(id int32) error {
+	return pgerror.New(pgerror.QueryCanceled, "chunk move %d was cancelled", id)
+}
+
 // clean deletes the source's copies.
 func (v *moving) clean() error {
 	if err := v.m.halt("clean"); err != nil {
@@ -479,6 +552,11 @@ func (v *moving) clean() error {
 	if err := v.erase(v.move.From, cols, "erase"); err != nil {
 		return err
 	}
+	return v.finish()
+}
+
+// finish takes the move out of the list.
+func (v *moving) finish() error {
 	return v.set("finish", func(s *catalog.Shards, x *catalog.Move) {
 		id := x.ID
 		for i := range s.Moves {

@@ -45,9 +45,11 @@ type Shard struct {
 	Name string
 	// Nodes host replicas of a shard of this cluster; nil when it is attached.
 	Nodes []string `json:",omitempty"`
-	// DSN is the connection string of an attached server.
-	DSN   string `json:",omitempty"`
-	State ShardState
+	// DSN is the connection string of an attached server, Cluster the identity of the
+	// cluster it belongs to.
+	DSN     string `json:",omitempty"`
+	Cluster string `json:",omitempty"`
+	State   ShardState
 }
 
 // ShardState is where a shard stands in its life.
@@ -75,6 +77,8 @@ const (
 	MoveCopying   MoveState = "copying"   // the target is being filled; the source owns the chunks
 	MoveSwitching MoveState = "switching" // the source gives up the chunks, the target takes them
 	MoveCleaning  MoveState = "cleaning"  // the map names the target; the source deletes its copies
+	// MoveCancelling was copying: the source forgets what it records, the target deletes its copies.
+	MoveCancelling MoveState = "cancelling"
 )
 
 // Broadcast is a change of a collection on its way to every shard.
