@@ -93,6 +93,7 @@ func command() *cobra.Command {
 	f.BoolVar(&keep, "keep", false, "keep the directory of a run that passed")
 	f.DurationVar(&opts.Heartbeat, "heartbeat", 500*time.Millisecond, "replication heartbeat time-out of the nodes")
 	f.BoolVar(&list, "list", false, "print the schedule of the seed and do nothing")
+	cmd.AddCommand(shardsCommand())
 	return cmd
 }
 
