@@ -295,3 +295,26 @@ func (s *Server) CPU() time.Duration {
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
+
+// Process is any server program that speaks PostgreSQL's protocol on a port; it is
+// started and waited for.
+func Process(name string, port int, cmd *exec.Cmd) (*Server, error) {
+	s := &Server{Name: name, Port: port, User: "postgres"}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.roots = []int{cmd.Process.Pid}
+	s.stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}
+	if err := waitFor(s.DSN("postgres"), "SELECT 1"); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// AsPostgres runs a program that refuses to run as root.
+func AsPostgres(name string, args ...string) *exec.Cmd { return asPostgres(name, args...) }
