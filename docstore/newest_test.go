@@ -12,6 +12,12 @@ import (
 // the ordinary one.
 func (s *testStore) findNewest(coll, filter string, take int64) (string, bool) {
 	s.t.Helper()
+	docs, done := s.findNewestDocs(coll, filter, take)
+	return lines(docs), done
+}
+
+func (s *testStore) findNewestDocs(coll, filter string, take int64) ([]JSON, bool) {
+	s.t.Helper()
 	cat := s.eng.Catalog(catalog.PostgresDB)
 	c, err := Lookup(cat, coll)
 	if err != nil || c == nil {
@@ -21,7 +27,7 @@ func (s *testStore) findNewest(coll, filter string, take int64) (string, bool) {
 	if err != nil {
 		s.t.Fatal(filter, err)
 	}
-	return lines(docs), done
+	return docs, done
 }
 
 // The short way answers what the ordinary find answers, or leaves it to that.
