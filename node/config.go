@@ -99,7 +99,7 @@ func DefaultConfig() Config {
 type Option struct {
 	Name string
 	Help string
-	// Value points into the Config: *string, *[]string, *bool, *int, *int64, *time.Duration.
+	// Value points into the Config: *string, *[]string, *bool, *int, *int64 (a number of bytes), *time.Duration.
 	Value any
 	// Hidden options are for tests; help does not show them.
 	Hidden bool
@@ -128,13 +128,13 @@ func (c *Config) Options() []Option {
 		{Name: "log-level", Help: "debug, info, warn or error", Value: &c.LogLevel},
 		{Name: "log-format", Help: "text or json", Value: &c.LogFormat},
 		{Name: "max-connections", Help: "client connections at most", Value: &c.MaxConnections},
-		{Name: "cache-bytes", Help: "block cache of the storage, bytes", Value: &c.CacheBytes},
-		{Name: "column-cache-bytes", Help: "columns of tables that large scans leave in memory, bytes (0: none)", Value: &c.ColumnBytes},
-		{Name: "work-mem", Help: "default of the parameter work_mem, bytes", Value: &c.WorkMem},
+		{Name: "cache-bytes", Help: "size of the block cache of the storage", Value: &c.CacheBytes},
+		{Name: "column-cache-bytes", Help: "size of the columns of tables that large scans leave in memory (0: none)", Value: &c.ColumnBytes},
+		{Name: "work-mem", Help: "default of the parameter work_mem", Value: &c.WorkMem},
 		{Name: "temp-dir", Help: "directory of spill files (default: tmp in the data directory)", Value: &c.TempDir},
 		{Name: "heartbeat", Help: "replication heartbeat time-out, the same on all nodes", Value: &c.Heartbeat},
-		{Name: "max-transaction", Help: "largest transaction, bytes", Value: &c.MaxTransaction},
-		{Name: "disk-reserve", Help: "free space below which a node refuses writes, bytes (0: no check)", Value: &c.DiskReserve},
+		{Name: "max-transaction", Help: "size of the largest transaction", Value: &c.MaxTransaction},
+		{Name: "disk-reserve", Help: "free space below which a node refuses writes (0: no check)", Value: &c.DiskReserve},
 		{Name: "shutdown-timeout", Help: "how long running statements may go on at shutdown", Value: &c.ShutdownTimeout},
 		{Name: "fault-injection", Help: "let superusers inject network faults between nodes (tests only)", Value: &c.FaultInjection, Hidden: true},
 	}

@@ -288,7 +288,7 @@ func handOver(log *slog.Logger, g *raft.Group) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := g.TransferLeadership(ctx, ""); err != nil {
-		log.Warn("leadership was not handed over", "error", err)
+		log.Info("leadership was not handed over", "error", err)
 	}
 }
 

@@ -64,7 +64,7 @@ func (h *Host) OpenGroup(cfg GroupConfig) (*Group, error) {
 		host:      h,
 		self:      h.cfg.NodeID,
 		timers:    h.cfg.Timers,
-		log:       h.cfg.Logger.With("group", cfg.ID, "node", h.cfg.NodeID),
+		log:       h.cfg.Logger.With("group", cfg.ID),
 		peers:     transport.NewPeers(),
 		committed: make(chan struct{}, 1),
 		truncate:  make(chan struct{}, 1),
@@ -107,7 +107,7 @@ func (g *Group) open() error {
 	if err != nil {
 		return errors.Join(err, g.snaps.Close())
 	}
-	hl := newHclog(g.host.cfg.Logger.With("node", g.self), g.cfg.ID)
+	hl := newHclog(g.host.cfg.Logger, g.cfg.ID)
 	// Transport and log call back into raft, which needs them to be made.
 	ready := make(chan struct{})
 	g.store.SetLazy(func() bool {

@@ -2,9 +2,11 @@ package raft
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -44,6 +46,9 @@ func (s slogSink) Accept(_ string, level hclog.Level, msg string, args ...any) {
 	for i, a := range args {
 		if f, ok := a.(hclog.Format); ok && len(f) > 0 {
 			args[i] = fmt.Sprintf(fmt.Sprint(f[0]), f[1:]...)
+		}
+		if err, ok := a.(error); ok && errors.Is(err, net.ErrClosed) {
+			to = slog.LevelDebug // the connection was closed on this side: the node stops
 		}
 	}
 	s.to.Log(context.Background(), to, "raft: "+msg, args...)

@@ -29,7 +29,7 @@ func configFlags(cmd *cobra.Command, cfg options) {
 		case *int:
 			cmd.Flags().IntVar(v, o.Name, *v, help)
 		case *int64:
-			cmd.Flags().Int64Var(v, o.Name, *v, help)
+			cmd.Flags().Var(byteSize{v}, o.Name, help) // every option of this type is a size
 		case *time.Duration:
 			cmd.Flags().DurationVar(v, o.Name, *v, help)
 		}
@@ -92,6 +92,9 @@ func fileText(v any) string {
 			parts[i] = fmt.Sprint(e)
 		}
 		return strings.Join(parts, ",")
+	}
+	if v == nil { // a key without a value
+		return ""
 	}
 	return fmt.Sprint(v)
 }

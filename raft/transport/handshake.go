@@ -147,7 +147,7 @@ func dialHandshake(conn net.Conn, secret []byte, kind byte, group uint32, id, cl
 		return err
 	}
 	if !hmac.Equal(want, answer[nonceLen:]) {
-		return fmt.Errorf("%w: the peer does not know the join secret", ErrHandshake)
+		return fmt.Errorf("%w: the peer does not know the join secret of this node", ErrHandshake)
 	}
 	own, err := mac(secret, "dial", conn, raw, nonce, answer[:nonceLen])
 	if err != nil {
@@ -232,7 +232,7 @@ func acceptHandshake(conn net.Conn, secret []byte, own string, hosted func(kind 
 	}
 	got := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(conn, got); err != nil {
-		return hello{}, fmt.Errorf("%w: node %q: %w", ErrHandshake, h.id, err)
+		return hello{}, fmt.Errorf("%w: node %q hung up instead of proving that it knows the join secret (has it another one?): %w", ErrHandshake, h.id, err)
 	}
 	want, err := mac(secret, "dial", conn, h.raw, dialNonce, nonce)
 	if err != nil {
