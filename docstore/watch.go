@@ -59,7 +59,7 @@ func (r *runner) watch(ctx context.Context, cmd *Command) (Result, error) {
 		w.limit = int(cmd.Take)
 	}
 	deadline := time.Now().Add(cmd.Wait)
-	for {
+	for woken := false; ; woken = true {
 		feed, err := w.read(ctx)
 		if err != nil {
 			return Result{}, err
@@ -76,12 +76,29 @@ func (r *runner) watch(ctx context.Context, cmd *Command) (Result, error) {
 		next.Index++
 		wait, cancel := context.WithTimeout(ctx, left)
 		err = r.st.Feeds.WaitApplied(wait, next)
+		if err == nil && woken { // by what was of no interest: others write a lot, look less often
+			select {
+			case <-time.After(watchPause):
+			case <-wait.Done():
+			}
+		}
+		ended := wait.Err() != nil
 		cancel()
-		if err != nil && (ctx.Err() != nil || wait.Err() == nil) {
-			return Result{}, err
+		if err != nil && (ctx.Err() != nil || !ended) || ctx.Err() != nil {
+			return Result{}, firstOf(err, context.Cause(ctx))
 		}
 		w.from = feed.Upto.String()
 	}
+}
+
+// watchPause is how long a watcher lets go by between looking in vain and looking again.
+const watchPause = 5 * time.Millisecond
+
+func firstOf(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
 }
 
 // watching is one OpWatch under way.
