@@ -21,7 +21,14 @@ func (c *compiler) arrayCtor(e *ArrayCtor) (node, error) {
 	if e.Multi {
 		fn = func(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) { return NestArrays(elem, a) }
 	}
-	return newMap(sqltypes.KBytes, false, args, fn), nil
+	n := newMap(sqltypes.KBytes, false, args, fn)
+	n.steady = true
+	for _, a := range args {
+		if _, ok := a.(constant); !ok {
+			return n, nil
+		}
+	}
+	return constMap{n}, nil
 }
 
 // NestArrays makes an array one dimension higher of arrays of equal dimensions.
@@ -111,7 +118,7 @@ func (c *compiler) arrayOp(e *ArrayOp) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := c.inSet(e, args); n != nil {
+	if n := c.inList(e, args); n != nil {
 		return n, nil
 	}
 	elemType := sqltypes.ColumnType{TypMod: -1}
@@ -146,74 +153,6 @@ func (c *compiler) arrayOp(e *ArrayOp) (node, error) {
 		}
 		return res, nil
 	}), nil
-}
-
-// inSet compiles x = ANY (constant array) and x <> ALL (constant array) of
-// hashable values of one type as a look-up in a set; nil when it does not apply.
-func (c *compiler) inSet(e *ArrayOp, args []node) node {
-	k, ok := e.Array.(*Const)
-	if !ok || k.Val.Null || e.Op != "=" && e.Op != "<>" || (e.Op == "=") == e.All {
-		return nil
-	}
-	arrType := c.types.Find(e.Array.Type().OID)
-	t := c.types.Find(e.Left.Type().OID)
-	if arrType == nil || t == nil || t.Compare == nil || len(e.Proc.ArgTypes) != 2 || e.Proc.Lang != langInternal {
-		return nil
-	}
-	if e.Proc.ArgTypes[0] != e.Proc.ArgTypes[1] {
-		return nil
-	}
-	arr := sqltypes.OpenArray(k.Val)
-	if arr.Len() < 9 { // as PostgreSQL does: below it a loop is as good
-		return nil
-	}
-	hasNull := false
-	found, missing := sqltypes.Bool(true), sqltypes.Bool(false)
-	if e.All {
-		found, missing = missing, found
-	}
-	switch t.Kind {
-	case sqltypes.KInt:
-		set := make(map[int64]struct{}, arr.Len())
-		for i := range arr.Len() {
-			if arr.IsNull(i) {
-				hasNull = true
-				continue
-			}
-			set[arr.At(i).I] = struct{}{}
-		}
-		if hasNull {
-			missing = sqltypes.Null
-		}
-		return newMap(sqltypes.KInt, true, args[:1], func(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			if _, ok := set[a[0].I]; ok {
-				return found, nil
-			}
-			return missing, nil
-		})
-	case sqltypes.KBytes:
-		if e.Proc.Src != "texteq" && e.Proc.Src != "textne" && e.Proc.Src != "uuid_eq" && e.Proc.Src != "uuid_ne" {
-			return nil
-		}
-		set := make(map[string]struct{}, arr.Len())
-		for i := range arr.Len() {
-			if arr.IsNull(i) {
-				hasNull = true
-				continue
-			}
-			set[arr.At(i).S] = struct{}{}
-		}
-		if hasNull {
-			missing = sqltypes.Null
-		}
-		return newMap(sqltypes.KInt, true, args[:1], func(_ *state, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			if _, ok := set[a[0].S]; ok {
-				return found, nil
-			}
-			return missing, nil
-		})
-	}
-	return nil
 }
 
 // coerceDomain checks a domain's constraints.

@@ -103,3 +103,8 @@ rows:
 	}
 	return nil
 }
+
+// constMap is a mapNode whose value is the same for all rows.
+type constMap struct{ *mapNode }
+
+func (n constMap) value(s *state) (sqltypes.Datum, error) { return n.row(s, nil) }
