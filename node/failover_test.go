@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"ostraka/raft"
 	"ostraka/raft/transport"
 )
@@ -152,4 +154,80 @@ func TestFaultsBetweenProcesses(t *testing.T) {
 	everywhere(c, "SELECT count(*) FROM between", 1)
 	mustExec(t, old, "INSERT INTO between VALUES (2)")
 	everywhere(c, "SELECT count(*) FROM between", 2)
+}
+
+// TestListenerMissesNothingSilently: a node that was so far behind that it got a
+// checkpoint instead of the log ends its listeners, who have missed notifications.
+func TestListenerMissesNothingSilently(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes; runs without -short")
+	}
+	t.Setenv("OSTRAKA_TEST_SMALL_LOG", "1")
+	c := &cluster{t: t, dir: t.TempDir()}
+	web := map[*process]string{}
+	for range 3 {
+		p := c.add()
+		web[p] = freeAddr(t)
+		p.env = append(p.env, "OSTRAKA_TEST_HTTP="+web[p], "OSTRAKA_FAULT_INJECTION=true")
+		p.start()
+	}
+	c.waitVoters(3)
+	lead := c.leader()
+	var behind *process
+	for _, p := range c.nodes {
+		if p != lead {
+			behind = p
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	mustExec(t, lead, "CREATE TABLE listened (n int, v text)")
+	everywhere(c, "SELECT count(*) FROM listened", 0)
+	conn, err := pgx.Connect(ctx, behind.dsn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(ctx, "LISTEN news"); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, lead, "NOTIFY news, 'first'")
+	if n, err := conn.WaitForNotification(ctx); err != nil || n.Payload != "first" {
+		t.Fatal(n, err)
+	}
+	inject := func(q raft.FaultsCall) {
+		t.Helper()
+		body, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.Post("http://"+web[lead]+"/test/faults", "application/json", bytes.NewReader(body))
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatal(r, err)
+		}
+		_ = r.Body.Close()
+	}
+	inject(raft.FaultsCall{Edges: []transport.Edge{{From: lead.id, To: behind.id, Rule: transport.Rule{DropRequests: true}}}})
+	mustExec(t, lead, "NOTIFY news, 'missed'")
+	wait(t, "the log to be cut", func(ctx context.Context) error {
+		if err := lead.exec(ctx, "INSERT INTO listened SELECT g, repeat('x', 1000) FROM generate_series(1, 1000) g"); err != nil {
+			return err
+		}
+		first, err := query[int64](ctx, lead, "SELECT (raft_metrics()->>'first_log')::bigint")
+		if err != nil {
+			return err
+		}
+		last, err := query[int64](ctx, behind, "SELECT (raft_metrics()->>'last_log')::bigint")
+		if err == nil && first <= last+1 {
+			err = fmt.Errorf("the log begins at %d, node %s has %d", first, behind.id, last)
+		}
+		return err
+	})
+	inject(raft.FaultsCall{Heal: true})
+	n, err := conn.WaitForNotification(ctx)
+	if code := sqlState(err); code != "57P01" || !strings.Contains(err.Error(), "missed") {
+		t.Errorf("the listener got %+v, %v", n, err)
+	}
+	everywhere(c, "SELECT count(*) % 1000 FROM listened", 0)
+	mustExec(t, behind, "NOTIFY news")
 }

@@ -90,8 +90,9 @@ func (f *front) close(timeout time.Duration) error {
 	return err
 }
 
-// runLost ends sessions whose advisory locks went with a leadership as soon as this
-// node knows of it: they must not go on believing that they hold them.
+// runLost ends sessions that would go on believing what is not so any more, as soon as
+// this node knows of it: whose advisory locks went with a leadership, and who have
+// missed notifications because the state was replaced by a checkpoint.
 func (n *Node) runLost() {
 	defer n.wg.Done()
 	tick := time.NewTicker(reconcileInterval) // for the groups of other shards
@@ -102,9 +103,19 @@ func (n *Node) runLost() {
 		select {
 		case <-n.ctx.Done():
 			return
+		case <-n.restored:
+			n.front.registry.EndListening()
 		case <-changed:
 		case <-tick.C:
 		}
+	}
+}
+
+// noteRestored tells runLost.
+func (n *Node) noteRestored() {
+	select {
+	case n.restored <- struct{}{}:
+	default:
 	}
 }
 

@@ -72,6 +72,8 @@ type Node struct {
 	warned   map[int32]string
 	joining  atomic.Bool // a membership is being changed
 
+	restored chan struct{} // buffered 1: the home shard's state was replaced
+
 	cluster *shardCluster
 	router  *shardrouter.Sharded
 	mover   *shardrouter.Mover
@@ -93,7 +95,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	n := &Node{cfg: cfg, log: newLogger(os.Stderr, cfg), started: cfg.now(), failed: make(chan error, 1),
-		groups: map[int32]*hosted{}, kick: make(chan struct{}, 1), manage: make(chan struct{}, 1), warned: map[int32]string{}}
+		groups: map[int32]*hosted{}, kick: make(chan struct{}, 1), restored: make(chan struct{}, 1), manage: make(chan struct{}, 1), warned: map[int32]string{}}
 	n.cluster = newShardCluster(n)
 	n.mover = &shardrouter.Mover{Cluster: n.cluster, Databases: n.databases, Log: n.log}
 	n.router = &shardrouter.Sharded{Cluster: n.cluster, Mover: n.mover, Kick: n.kickManager}
@@ -158,7 +160,7 @@ func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
 	n.columns = colcache.NewBudget(n.cfg.ColumnBytes)
 	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Columns: n.columns, Logger: n.log, Superuser: n.cfg.Superuser,
-		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal, Damaged: n.damaged})
+		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal, Damaged: n.damaged, Restored: n.noteRestored})
 	if err != nil {
 		return err
 	}

@@ -185,6 +185,9 @@ func (s *Shard) restore(ctx context.Context, dir string) error {
 	if err := s.durable.init(next.db); err != nil {
 		return err
 	}
+	if s.opts.Restored != nil {
+		s.opts.Restored()
+	}
 	s.waiters.wake(next.applied.Position)
 	old.db.Retire()
 	old.cols.Close()

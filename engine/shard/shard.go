@@ -69,6 +69,9 @@ type Options struct {
 	// Damaged is called when a file of the state turns out to be damaged; reads that
 	// need it fail with XX001. It must not block. nil: logged only.
 	Damaged func(path string, err error)
+	// Restored is called when the state was replaced by a checkpoint: receivers (see
+	// Listen) have missed what was between. It must not block. nil: nobody is told.
+	Restored func()
 }
 
 // Shard implements engine.Engine; Applier is its other side.

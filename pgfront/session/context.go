@@ -85,6 +85,7 @@ var (
 	errCanceledByUser   = pgerror.New(pgerror.QueryCanceled, "canceling statement due to user request")
 	errStatementTimeout = pgerror.New(pgerror.QueryCanceled, "canceling statement due to statement timeout")
 	errTerminated       = fatal(pgerror.New(pgerror.AdminShutdown, "terminating connection due to administrator command"))
+	errMissed           = fatal(pgerror.New(pgerror.AdminShutdown, "terminating connection because its node fell behind and took its state from another one: notifications may have been missed"))
 	errIdleInTxn        = fatal(pgerror.New(pgerror.IdleInTransactionSessionTimeout, "terminating connection due to idle-in-transaction timeout"))
 	errIdleSession      = fatal(pgerror.New(pgerror.IdleSessionTimeout, "terminating connection due to idle-session timeout"))
 )

@@ -120,7 +120,7 @@ func (r *Registry) TerminateAll() {
 func (r *Registry) EndListening() {
 	for _, s := range r.all() {
 		if s.listening.Load() {
-			s.Terminate()
+			s.terminate(errMissed)
 		}
 	}
 }
