@@ -120,6 +120,8 @@ type ScanSpec struct {
 	KeepAttr int16
 	// Steady: the batches of a scan of the same rows are to be the same every time.
 	Steady bool
+	// Cluster: rows of a time-series table that other nodes have are wanted, too.
+	Cluster bool
 	// RowHint: about how many rows the caller will take (0: all); small values
 	// avoid read-ahead.
 	RowHint int

@@ -142,6 +142,7 @@ func (o *scanOp) open() error {
 	if o.zones != nil {
 		o.zones.fill(&o.spec)
 	}
+	o.spec.Cluster = o.p.Rel.TimeSeries && o.x.wholeCluster()
 	var err error
 	if o.p.Newest {
 		if o.x.txn == nil {
@@ -155,6 +156,15 @@ func (o *scanOp) open() error {
 		o.tell()
 	}
 	return err
+}
+
+// wholeCluster reports that the session reads time series of all nodes.
+func (x *Execution) wholeCluster() bool {
+	if x.env.Session == nil {
+		return false
+	}
+	v, _ := x.env.Session.Setting("ostraka.ts_scope")
+	return v == "cluster"
 }
 
 // tell passes on what the store of a time-series table has to say of its answer,

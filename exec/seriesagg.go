@@ -204,6 +204,10 @@ func (o *seriesAggOp) load() error {
 			return nil
 		}
 	}
+	if o.x.wholeCluster() {
+		o.using = true
+		return o.plain.open()
+	}
 	if o.bucket >= 0 {
 		if ok, err := o.prepareBuckets(); err != nil || !ok {
 			if err == nil {

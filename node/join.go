@@ -136,6 +136,9 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 	if op == "disk" {
 		return diskInfo{Full: n.disk.full.Load(), Damaged: n.disk.damaged.Load()}, nil
 	}
+	if op == "series" {
+		return n.seriesTables(), nil
+	}
 	if op == "shard" {
 		return n.serveShardCall(body)
 	}

@@ -60,6 +60,7 @@ type Node struct {
 	series      *tsdb.DB
 	metrics     *prom.Source // PromQL over series
 	jobs        seriesJobs
+	holders     seriesHolders
 
 	// faults is nil unless network faults can be injected.
 	faults *transport.Faults
@@ -145,10 +146,11 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	n.wg.Add(7)
+	n.wg.Add(8)
 	go n.runLost()
 	go n.runSeries()
 	go n.runRollups()
+	go n.runHolders()
 	go n.runExpiry()
 	go n.runGroups()
 	go n.disk.run()
@@ -168,7 +170,7 @@ func (n *Node) openStorage() (err error) {
 	if err != nil {
 		return fmt.Errorf("time series: %w", err)
 	}
-	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log, Node: n.cfg.NodeID, Refused: n.shard.Refused,
+	n.series = tsdb.New(n.shard, n.seriesStore, tsdb.Options{Logger: n.log, Node: n.cfg.NodeID, Refused: n.shard.Refused, Holders: n.holders.of, Remotes: n.seriesRemotes,
 		Elsewhere: func() bool { return n.group != nil && len(n.group.Metrics().Members) > 1 }})
 	n.metrics = newMetricsSource(n)
 	return nil

@@ -31,6 +31,7 @@ type Options struct {
 	Node     string // this node's id
 	PID      int32  // of the session it acts for, in this node's client's eyes; 0: none
 	Shard    string // the shard the session is bound to; "": the home shard
+	Reads    bool   // the session only reads what the node has, whether it leads or not
 	Secret   []byte // the cluster's join secret
 	TLS      *tls.Config
 	Now      time.Time
@@ -137,6 +138,9 @@ func (o *Options) config() (*pgconn.Config, error) {
 	}
 	if o.Shard != "" {
 		cfg.RuntimeParams[ParamShard] = o.Shard
+	}
+	if o.Reads {
+		cfg.RuntimeParams[ParamReads] = "on"
 	}
 	return cfg, nil
 }

@@ -27,6 +27,9 @@ const (
 	ParamPID = "ostraka.peer_pid"
 	// ParamShard binds the session to another shard that the node hosts.
 	ParamShard = "ostraka.peer_shard"
+	// ParamReads: "on" for a session that only reads what the node itself has, which
+	// need not lead.
+	ParamReads = "ostraka.peer_reads"
 )
 
 // tokenLife bounds the age of a token by the clock of the node that is asked. A

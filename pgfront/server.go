@@ -248,7 +248,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	}
 	who := auth.Client{User: user, Database: database, Remote: conn.RemoteAddr(), TLS: state}
 	method := s.cfg.Policy(who)
-	peer, peerSession, peerPID := false, "", int64(0)
+	peer, peerReads, peerSession, peerPID := false, false, "", int64(0)
 	if s.cfg.Peer != nil {
 		var err error
 		if peer, err = s.cfg.Peer(who, params); err != nil {
@@ -257,6 +257,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	}
 	if peer {
 		peerSession = params["ostraka.peer_session"]
+		peerReads = params["ostraka.peer_reads"] == "on"
 		peerPID, _ = strconv.ParseInt(params["ostraka.peer_pid"], 10, 32)
 	}
 	if id := params["ostraka.peer_shard"]; id != "" {
@@ -314,7 +315,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 		return err
 	}
 	c.client = session.Client{Role: role, Database: db.OID, DatabaseName: db.Name, Remote: conn.RemoteAddr(), Local: conn.LocalAddr(), TLS: state, Params: params, Peer: peer, PeerSession: peerSession,
-		PeerPID: int32(peerPID)}
+		PeerPID: int32(peerPID), PeerReads: peerReads}
 	return nil
 }
 

@@ -34,6 +34,12 @@ type Options struct {
 	MaxTransaction int64
 	// Elsewhere reports that other nodes may have rows, too; nil: there are none.
 	Elsewhere func() bool
+	// Holders names the other nodes that have rows of a table, by its storage id, as
+	// far as is known; nil: none.
+	Holders func(storage uint64) []string
+	// Remotes begins a scan on every other node; a node that cannot be asked is an
+	// error. Nil: there are no others.
+	Remotes func(ctx context.Context, q RemoteScan) ([]Remote, error)
 	// Node is the name of this node, for messages.
 	Node string
 	// Refused, if not nil, is asked before every commit; its error is the commit's.
@@ -112,7 +118,7 @@ func (e tsEngine) Begin(ctx context.Context, opts engine.TxnOptions) (engine.Txn
 		return nil, err
 	}
 	t := &txn{Txn: tx, db: e.db, opts: opts}
-	t.reader = reader{db: e.db, txn: t}
+	t.reader = reader{db: e.db, txn: t, database: opts.Database}
 	return t, nil
 }
 
@@ -121,7 +127,7 @@ func (e tsEngine) View(ctx context.Context, db sqltypes.OID) (engine.View, error
 	if err != nil {
 		return nil, err
 	}
-	return &view{View: v, reader: reader{db: e.db}}, nil
+	return &view{View: v, reader: reader{db: e.db, database: db}}, nil
 }
 
 // view is a View that also reads time series.

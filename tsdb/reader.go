@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -16,9 +18,11 @@ import (
 // reader reads time series for a view or a transaction. The store's snapshot is
 // taken at the first read of a statement.
 type reader struct {
-	db   *DB
-	txn  *txn // nil for a view
-	snap *store.Snapshot
+	db  *DB
+	txn *txn // nil for a view
+	// database is the one whose tables are read.
+	database sqltypes.OID
+	snap     *store.Snapshot
 	// scanned is the snapshot of the statement's first scan: what LockRow compares with.
 	scanned *uint64
 }
@@ -65,6 +69,10 @@ type scanner struct {
 	// absent: this node has never had rows of the table, others may have some.
 	absent bool
 	node   string
+	// others are what is still to be read of other nodes, holders the nodes that have
+	// rows when they are not read.
+	others  []Remote
+	holders []string
 }
 
 // scan implements View.Scan for a time-series relation.
@@ -81,8 +89,19 @@ func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner
 		}
 		s.out = append(s.out, expr.NewVec(k))
 	}
+	if spec.Cluster && slices.ContainsFunc(spec.Conds, func(c engine.Cond) bool { return c.Op == 's' }) {
+		return s, nil // buckets of all nodes' rows are computed: each node has stored its own
+	}
+	if spec.Cluster && !spec.Refs {
+		if s.others, err = r.remotes(ctx, rel, &spec, rel.timeRange(spec.Conds)); err != nil {
+			return nil, err
+		}
+		spec.Conds = slices.DeleteFunc(slices.Clone(spec.Conds), func(c engine.Cond) bool { return c.Op == 'r' })
+	} else if r.db.opt.Holders != nil {
+		s.holders = r.db.opt.Holders(rel.Rel.StorageID)
+	}
 	if table == nil {
-		s.absent = r.db.opt.Elsewhere != nil && r.db.opt.Elsewhere()
+		s.absent = s.others == nil && r.db.opt.Elsewhere != nil && r.db.opt.Elsewhere()
 		s.node = r.db.opt.Node
 		return s, nil
 	}
@@ -261,6 +280,11 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 		s.emitOwn(&s.mine[0])
 		s.mine = s.mine[1:]
 	}
+	if s.run == nil && s.sc == nil && len(s.mine) == 0 {
+		if err := s.emitRemote(); err != nil {
+			return 0, err
+		}
+	}
 	b.N, b.Sel, b.Cols = s.n, nil, append(b.Cols[:0], s.out...)
 	s.rows += int64(s.n)
 	return s.n, nil
@@ -373,11 +397,23 @@ func (s *scanner) Close() {
 	if s.sc != nil {
 		s.sc.Close()
 	}
+	for _, o := range s.others {
+		o.Close()
+	}
+	s.others = nil
 }
 
 // Notice says that an empty answer is that of this node only.
 func (s *scanner) Notice() string {
-	if !s.absent {
+	switch {
+	case len(s.holders) > 0 && s.rel.Rel.Schema != catalog.SchemaOstraka:
+		has := ""
+		if s.begin == nil {
+			has = "has no rows on node " + s.node + ", but "
+		}
+		return fmt.Sprintf("time-series table %q %shas rows on node %s that are not read here (SET ostraka.ts_scope = 'cluster' reads all nodes)",
+			s.rel.Rel.Name, has, strings.Join(s.holders, ", "))
+	case !s.absent:
 		return ""
 	}
 	return fmt.Sprintf("time-series table %q has no rows on node %s; rows are on the nodes they were written to (ostraka.timeseries)", s.rel.Rel.Name, s.node)

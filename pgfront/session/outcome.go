@@ -36,7 +36,7 @@ func forPeer(deps *Deps) (*Deps, uint64, error) {
 
 // inPeerTerm refuses what arrives after the term of a session for another node.
 func (s *Session) inPeerTerm() error {
-	if !s.client.Peer {
+	if !s.client.Peer || s.client.PeerReads {
 		return nil
 	}
 	if l := s.deps.Engine.Log().Leadership(); l.IsLeader && l.Term == s.peerTerm {

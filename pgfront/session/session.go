@@ -36,6 +36,8 @@ type Client struct {
 	PeerSession string
 	// PeerPID is the process id that the other node's client was told, or 0.
 	PeerPID int32
+	// PeerReads: it only reads what this node has.
+	PeerReads bool
 }
 
 // Session is one session; see the package comment.
@@ -140,7 +142,11 @@ func micros(t time.Time) int64 { return t.Sub(pgEpoch).Microseconds() }
 func New(deps *Deps, c Client, in *wire.Reader, out *wire.Out) (*Session, error) {
 	deps.Limits.defaults()
 	term := uint64(0)
-	if c.Peer {
+	if c.Peer && c.PeerReads {
+		own := *deps
+		own.Forwarder = nil
+		deps = &own
+	} else if c.Peer {
 		var err error
 		if deps, term, err = forPeer(deps); err != nil {
 			return nil, err

@@ -37,15 +37,15 @@ func checkPosition(d *Definition, value string) (string, error) {
 	return pos.String(), nil
 }
 
-// checkSeriesScope refuses what would answer for more nodes than it reads.
+// checkSeriesScope knows whose rows can be read; local is another word for node.
 func checkSeriesScope(d *Definition, value string) (string, error) {
-	switch strings.ToLower(value) {
-	case "node":
+	switch v := strings.ToLower(value); v {
+	case "node", "cluster":
+		return v, nil
+	case "local":
 		return "node", nil
-	case "cluster":
-		return "", pgerror.NotSupported("time-series queries over all nodes (ostraka.ts_scope = 'cluster')")
 	}
-	return "", d.invalid(value).WithHint("Available values: node.")
+	return "", d.invalid(value).WithHint("Available values: node, cluster.")
 }
 
 // checkTransactionID bounds the name, which is replicated.

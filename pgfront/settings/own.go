@@ -33,7 +33,7 @@ func ownSettings() {
 		{Name: "ostraka.request_timeout", Kind: Integer, Unit: "ms", Context: User, Boot: "30000", Max: 2147483647,
 			Category: "Ostraka / Sharding", Short: "How long a shard may take to answer; 0 turns it off."},
 		{Name: "ostraka.ts_scope", Kind: String, Context: User, Boot: "node",
-			Category: "Ostraka / Time Series", Short: "Whose rows a query of time-series tables reads: those of the node it runs on."},
+			Category: "Ostraka / Time Series", Short: "Whose rows a query of time-series tables reads: those of the node it runs on, or of all nodes (cluster)."},
 		{Name: "ostraka.max_rows_buffered", Kind: Integer, Context: Superuser, Boot: "10000000", Min: 1000, Max: 2147483647,
 			Category: "Ostraka / Limits", Short: "Rows a cursor or suspended portal may keep."},
 		{Name: "ostraka.max_portals", Kind: Integer, Context: Superuser, Boot: "1000", Min: 1, Max: 1000000,

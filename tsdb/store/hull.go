@@ -65,3 +65,27 @@ func (s *Snapshot) Hull(ctx context.Context, t *Table) (out Range, ok bool, err 
 	}
 	return out, out.Lo <= out.Hi, nil
 }
+
+// Any reports whether a table has rows, or had some that were not merged away yet.
+func (s *Snapshot) Any(t *Table) (bool, error) {
+	s.st.mu.RLock()
+	for _, m := range []*memtable{s.mem, s.frozen} {
+		if m == nil {
+			continue
+		}
+		for _, x := range m.used {
+			if x.Table == t {
+				s.st.mu.RUnlock()
+				return true, nil
+			}
+		}
+	}
+	s.st.mu.RUnlock()
+	p := u64key([]byte{'C'}, t.ID)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: p, UpperBound: prefixEnd(p)})
+	if err != nil {
+		return false, named("any", err)
+	}
+	some := it.First()
+	return some, named("any", it.Close())
+}
