@@ -109,6 +109,16 @@ func TestTimeBucket(t *testing.T) {
 	cl.want("SELECT increase(v, now() + t * interval '1 s') || '/' || delta(v, now() + t * interval '1 s') FROM (VALUES (1, 10.0), (3, 5), (2, 20)) s(t, v)", "15/-5")
 }
 
+// TestTimeSeriesRestore: the key of a time-series table, which pg_dump writes after the table, is taken as the one it has.
+func TestTimeSeriesRestore(t *testing.T) {
+	cl := dial(t, alone(t, t.TempDir(), nil))
+	cl.do("CREATE TABLE dumped (\"time\" timestamptz NOT NULL, host text, v float8) WITH (timeseries='true', time_column='time', tags=host)")
+	cl.do("ALTER TABLE ONLY dumped ADD CONSTRAINT dumped_host_time_key UNIQUE NULLS NOT DISTINCT (host, \"time\")")
+	cl.want("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'dumped'::regclass AND contype = 'u'", `UNIQUE NULLS NOT DISTINCT (host, "time")`)
+	cl.fails("ALTER TABLE dumped ADD CONSTRAINT other UNIQUE (host)", "0A000")
+	cl.fails("ALTER TABLE dumped ADD PRIMARY KEY (host, \"time\")", "0A000")
+}
+
 // TestCreateHypertable: an empty table becomes a time series in TimescaleDB's spelling.
 func TestCreateHypertable(t *testing.T) {
 	c := demoCluster(t)

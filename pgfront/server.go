@@ -239,7 +239,7 @@ func (s *Server) admit(ctx context.Context, c *connection, conn net.Conn, state 
 	delete(params, "user")
 	delete(params, "database")
 	if v := params["replication"]; v != "" && v != "false" && v != "off" && v != "0" && v != "no" {
-		return pgerror.NotSupported("replication connections")
+		return pgerror.New(pgerror.FeatureNotSupported, "replication connections are not supported")
 	}
 	delete(params, "replication")
 	cat := s.sharedCatalog()

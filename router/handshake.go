@@ -136,7 +136,7 @@ func (r *Router) admit(conn net.Conn, state *tls.ConnectionState, out *wire.Out,
 			id.database = value
 		case name == "replication":
 			if v := strings.ToLower(value); v != "false" && v != "off" && v != "0" && v != "no" && v != "" {
-				return id, pgerror.NotSupported("replication connections")
+				return id, pgerror.New(pgerror.FeatureNotSupported, "replication connections are not supported")
 			}
 		case strings.HasPrefix(strings.ToLower(name), "ostraka.peer_"): // what nodes say to each other
 		case strings.HasPrefix(name, "_pq_."):

@@ -112,6 +112,9 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 		}
 	}
 	if b.rel.TimeSeries {
+		if cmd.Subtype == pg.AlterTableType_AT_AddConstraint && b.isSeriesKey(cmd.Def.GetConstraint()) {
+			return nil
+		}
 		if err := b.alterSeries(cmd); err != nil {
 			return err
 		}

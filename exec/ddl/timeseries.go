@@ -209,6 +209,20 @@ func refuseSeriesOptions(list []string) error {
 	return nil
 }
 
+// isSeriesKey reports that a constraint is the key that the time-series table has from
+// its options: pg_dump writes it once more, after the table.
+func (b *builder) isSeriesKey(con *pg.Constraint) bool {
+	if con.GetContype() != pg.ConstrType_CONSTR_UNIQUE || len(b.rel.Indexes) == 0 {
+		return false
+	}
+	ix, have := b.rel.Indexes[0], strs(con.Keys)
+	var want []string
+	for _, k := range ix.Keys {
+		want = append(want, b.rel.Columns[k.Attr-1].Name)
+	}
+	return (con.Conname == "" || con.Conname == ix.Name) && slices.Equal(want, have)
+}
+
 // alterSeries refuses what cannot be done to rows that are elsewhere, and changes
 // the options of time series.
 func (b *builder) alterSeries(cmd *pg.AlterTableCmd) error {
