@@ -56,6 +56,9 @@ type Conn struct {
 	cancels  sync.WaitGroup
 	canceled atomic.Value // the context for which a cancel was sent
 	timeout  time.Duration
+	// Deadlines in force, moved on only when they have come closer than timeout.
+	reads, writes time.Time
+	used          time.Time // when the last ReadyForQuery came, with a timeout
 }
 
 // ended wraps a context, so that an atomic.Value can hold any kind.
@@ -190,7 +193,10 @@ func (c *Conn) Send(kind byte, body []byte) error {
 // Flush sends what is buffered.
 func (c *Conn) Flush() error {
 	if c.timeout > 0 {
-		_ = c.conn.SetWriteDeadline(time.Now().Add(c.timeout))
+		if now := time.Now(); c.writes.Sub(now) < c.timeout {
+			c.writes = now.Add(c.timeout + c.timeout/8)
+			_ = c.conn.SetWriteDeadline(c.writes)
+		}
 	}
 	return c.w.Flush()
 }
@@ -213,6 +219,7 @@ func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 			if !stop() {
 				<-fired
 				_ = c.conn.SetReadDeadline(time.Time{})
+				c.reads = time.Time{}
 			}
 		}()
 	}
@@ -238,7 +245,7 @@ func (c *Conn) Receive(ctx context.Context) (byte, []byte, error) {
 	case 'Z':
 		c.cycles++
 		if c.timeout > 0 {
-			_ = c.conn.SetReadDeadline(time.Time{})
+			c.used = time.Now()
 		}
 	}
 	return head[0], c.body, nil

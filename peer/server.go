@@ -38,16 +38,28 @@ func DialServer(ctx context.Context, cfg *pgconn.Config, maxMessage int) (*Conn,
 }
 
 // SetTimeout bounds how long one Receive may wait for bytes and one Flush may
-// take; both then fail with os.ErrDeadlineExceeded and the connection is of no
+// take (an eighth more at most); both then fail with os.ErrDeadlineExceeded and the connection is of no
 // further use. 0: no limit.
-func (c *Conn) SetTimeout(d time.Duration) { c.timeout = d }
+func (c *Conn) SetTimeout(d time.Duration) {
+	c.timeout, c.reads, c.writes = d, time.Time{}, time.Time{}
+	_, _ = c.conn.SetReadDeadline(time.Time{}), c.conn.SetWriteDeadline(time.Time{})
+}
 
 // expect sets the deadline of a read of n bytes that may have to wait.
 func (c *Conn) expect(n int) {
 	if c.timeout > 0 && c.r.Buffered() < n {
-		_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))
+		if now := time.Now(); c.reads.Sub(now) < c.timeout {
+			c.reads = now.Add(c.timeout + c.timeout/8)
+			_ = c.conn.SetReadDeadline(c.reads)
+		}
 	}
 }
+
+// recent is how long after an answer a session is taken to be alive without looking.
+const recent = 100 * time.Millisecond
+
+// Stale reports that the session has been idle for so long that Broken is worth asking.
+func (c *Conn) Stale() bool { return c.timeout == 0 || time.Since(c.used) > recent }
 
 // Buffered reports that bytes have arrived that Receive has not returned yet.
 func (c *Conn) Buffered() bool { return c.r.Buffered() > 0 }

@@ -220,7 +220,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 		s.active.Store(s.block)
 		return s.block, nil
 	}
-	if s.replica != nil && s.replica.Broken() {
+	if s.replica != nil && s.replica.Stale() && s.replica.Broken() {
 		s.drop(s.replica, true)
 	}
 	if read && !s.pinned && len(s.r.replicas) > 0 {
@@ -236,7 +236,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 	}
 	s.r.stats.primary.Add(1)
 	u := s.primary
-	if u != nil && u.Broken() {
+	if u != nil && u.Stale() && u.Broken() {
 		s.drop(u, true)
 		if s.pinned {
 			return nil, ended(u.server, "was closed")

@@ -301,3 +301,48 @@ func TestPlainSameAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainCounters: a command with the shard key asks one server, the others see
+// nothing; collections that are not sharded are the first server's.
+func TestPlainCounters(t *testing.T) {
+	servers := plainServers(t)
+	cfg := DefaultConfig()
+	cfg.Listen, cfg.Shards, cfg.ShardKeys = "127.0.0.1:0", servers[:3], []string{"counted:k"}
+	r, err := Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c := connect(t, "postgres://postgres@"+r.Addr()+"/postgres?sslmode=disable", pgx.QueryExecModeExec)
+	on := keysBy(t, c, "counted", plainNames(t))
+	asked := func(sql string) (out [3]int64) {
+		t.Helper()
+		for i := range out {
+			out[i] = -r.sharding.requests[i].Load()
+		}
+		exec(t, c, sql)
+		for i := range out {
+			out[i] += r.sharding.requests[i].Load()
+		}
+		return out
+	}
+	for i, k := range on {
+		var want [3]int64
+		want[i] = 1
+		for _, sql := range []string{`SELECT doc.insert('counted', '{"k": %s}')`, `SELECT doc.find('counted', '{"k": %s}')`, `SELECT doc.count('counted', '{"k": {"$eq": %s}}')`,
+			`SELECT doc.update('counted', '{"k": %s}', '{"$set": {"v": 1}}')`, `SELECT * FROM doc.aggregate('counted', '[{"$match": {"k": %s}}, {"$count": "n"}]')`} {
+			if got := asked(fmt.Sprintf(sql, k)); got != want {
+				t.Errorf("%s asked %v, not %v", sql, got, want)
+			}
+		}
+	}
+	if got := asked("SELECT doc.count('counted')"); got != [3]int64{1, 1, 1} {
+		t.Errorf("a count asked %v", got)
+	}
+	if got := asked("SELECT doc.insert('elsewhere', '{}'), doc.count('elsewhere')"); got != [3]int64{} {
+		t.Errorf("another collection asked %v", got)
+	}
+	if got := asked(`SELECT doc.update_one('counted', '{"v": 1}', '{"$set": {"v": 2}}')`); got[0]+got[1]+got[2] != 1 {
+		t.Errorf("update_one went on after its hit: %v", got)
+	}
+}
