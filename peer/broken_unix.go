@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"net"
 	"syscall"
+	"time"
 )
 
 // Broken reports, without waiting, that the other end has closed the connection
@@ -14,6 +15,10 @@ func (c *Conn) Broken() bool {
 	if c.r.Buffered() > 0 {
 		head, _ := c.r.Peek(1)
 		return head[0] == 'E'
+	}
+	if c.timeout > 0 { // a deadline of the last request may be over
+		c.reads = time.Time{}
+		_ = c.conn.SetReadDeadline(c.reads)
 	}
 	return Hungup(c.conn)
 }
