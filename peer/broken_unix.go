@@ -39,7 +39,8 @@ func Hungup(under net.Conn) bool {
 		return true
 	}
 	broken := false
-	err = raw.Read(func(fd uintptr) bool {
+	// Control neither waits for a reader of the connection nor heeds its deadline.
+	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
 		switch {
@@ -48,7 +49,6 @@ func Hungup(under net.Conn) bool {
 		case err != syscall.EAGAIN && err != syscall.EINTR:
 			broken = true
 		}
-		return true
 	})
 	return broken || err != nil
 }
