@@ -29,6 +29,7 @@ func init() {
 		"$redact":          makeRedact,
 		"$setWindowFields": makeWindowFields,
 		"$lookup":          makeLookup,
+		"$graphLookup":     makeGraphLookup,
 		"$facet":           makeFacet,
 		"$bucketAuto":      makeBucketAuto,
 		"$unionWith":       makeUnion,

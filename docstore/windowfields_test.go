@@ -101,3 +101,32 @@ func TestUnionOfIndexes(t *testing.T) {
 		t.Error(res.Counts, n.Value)
 	}
 }
+
+func TestGraphLookup(t *testing.T) {
+	s := newStore(t)
+	s.insert("staff", `{"_id":1,"name":"eva"}`, `{"_id":2,"name":"tom","boss":"eva"}`, `{"_id":3,"name":"ann","boss":"tom"}`, `{"_id":4,"name":"max","boss":["ann","eva"]}`, `{"_id":5,"name":"loop","boss":"loop"}`)
+	for _, c := range []struct{ more, want string }{
+		{``, `1 |2 eva|3 eva tom|4 eva tom ann|5 loop`},
+		{`,"maxDepth":0`, `1 |2 eva|3 tom|4 eva ann|5 loop`},
+		{`,"restrictSearchWithMatch":{"name":{"$ne":"tom"}}`, `1 |2 eva|3 |4 eva ann|5 loop`},
+	} {
+		got := s.aggregate("staff", `[{"$graphLookup":{"from":"staff","startWith":"$boss","connectFromField":"boss","connectToField":"name","as":"up","depthField":"d"`+c.more+`}},{"$project":{"up":1}}]`)
+		var out []string
+		for _, l := range strings.Split(got, "\n") {
+			d := parse(t, l)
+			id, _ := d.Lookup("_id")
+			up, _ := d.Lookup("up")
+			list := up.Elems()
+			sortByID(list)
+			var names []string
+			for _, u := range list {
+				n, _ := u.Lookup("name")
+				names = append(names, n.Str())
+			}
+			out = append(out, id.String()+" "+strings.Join(names, " "))
+		}
+		if text := strings.Join(out, "|"); text != c.want {
+			t.Errorf("%s: %s, want %s", c.more, text, c.want)
+		}
+	}
+}
