@@ -71,6 +71,9 @@ func (r *Sharded) Run(ctx context.Context, sess SessionContext, cmd *docstore.Co
 	if err != nil {
 		return docstore.Result{}, err
 	}
+	if coll == nil && cmd.Op == docstore.OpWatch {
+		coll = catchUp(ctx, sess, cmd.Collection)
+	}
 	path, sharded := "", false
 	if coll != nil {
 		path, sharded = coll.Option("shard_key")

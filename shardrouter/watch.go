@@ -17,6 +17,9 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
+// freshWait bounds the wait of a replica that does not know the collection.
+const freshWait = 5 * time.Second
+
 // watchSlice is how long shards are asked to wait for changes at a time.
 const watchSlice = 250 * time.Millisecond
 
@@ -313,6 +316,22 @@ func watchHome(ctx context.Context, sess SessionContext, cmd *docstore.Command) 
 			return askHome(ctx, sess, cmd)
 		}}
 	return w.run(ctx)
+}
+
+// catchUp lets a replica that does not know a collection, although a token of it
+// comes from another one, apply what it lacks; it answers the collection, if there is one.
+func catchUp(ctx context.Context, sess SessionContext, name string) *docstore.Collection {
+	e, ok := sess.(engineSession)
+	if !ok {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, freshWait)
+	defer cancel()
+	if e.Engine().WaitFresh(wait, 0) != nil {
+		return nil
+	}
+	_, c, _ := homeOf(sess, name)
+	return c
 }
 
 // askHome reads the changes on shard 0; no snapshot is held while it waits.
