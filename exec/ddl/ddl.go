@@ -53,6 +53,9 @@ type run struct {
 // Run executes one utility statement and returns its command tag.
 func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) {
 	r := &run{ctx: ctx, s: s, txn: s.Txn()}
+	if r.catalog() == nil {
+		return "", pgerror.New(pgerror.UndefinedDatabase, "the database of this session does not exist any more")
+	}
 	switch n := node.Node.(type) {
 	case *pg.Node_CreateStmt:
 		return "CREATE TABLE", r.createTable(n.CreateStmt)

@@ -87,7 +87,7 @@ func (r *run) dropRelations(n *pg.DropStmt, cascade bool) error {
 		if ix != nil {
 			kind = catalog.KindIndex
 		}
-		if kind != want {
+		if kind != want && !(kind == catalog.KindVirtual && want == catalog.KindTable) {
 			return wrongKind(name, want, kind)
 		}
 		if kind == catalog.KindVirtual {

@@ -74,6 +74,13 @@ func (r *run) functionOptions(f *catalog.Function, n *pg.CreateFunctionStmt) err
 			return pgerror.New(pgerror.SyntaxError, "conflicting or redundant options")
 		}
 		seen[d.Defname] = true
+		if f.Kind == 'p' {
+			switch d.Defname {
+			case "language", "as", "transform", "security", "set":
+			default:
+				return pgerror.New(pgerror.InvalidFunctionDefinition, "invalid attribute in procedure definition")
+			}
+		}
 		if err := r.functionOption(f, d); err != nil {
 			return err
 		}

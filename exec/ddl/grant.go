@@ -185,20 +185,31 @@ func removePrivs(a, b string) string {
 }
 
 func (r *run) grantOn(n *pg.GrantStmt, obj *pg.Node) error {
-	a, err := r.aclChange(n, n.Objtype)
-	if err != nil {
-		return err
-	}
-	switch n.Objtype {
-	case pg.ObjectType_OBJECT_TABLE, pg.ObjectType_OBJECT_SEQUENCE:
+	objtype := n.Objtype
+	var rel *catalog.Relation
+	if objtype == pg.ObjectType_OBJECT_TABLE || objtype == pg.ObjectType_OBJECT_SEQUENCE {
 		rv := obj.GetRangeVar()
-		rel, _, err := r.findRelation(rv.Schemaname, rv.Relname)
-		if err != nil {
+		var err error
+		if rel, _, err = r.findRelation(rv.Schemaname, rv.Relname); err != nil {
 			return err
 		}
 		if rel == nil {
 			return noRelation(rv.Schemaname, rv.Relname)
 		}
+		if objtype == pg.ObjectType_OBJECT_TABLE && rel.Kind == catalog.KindSequence {
+			objtype = pg.ObjectType_OBJECT_SEQUENCE
+			n = r.sequenceGrant(n, rel)
+			if n == nil {
+				return nil
+			}
+		}
+	}
+	a, err := r.aclChange(n, objtype)
+	if err != nil {
+		return err
+	}
+	switch n.Objtype {
+	case pg.ObjectType_OBJECT_TABLE, pg.ObjectType_OBJECT_SEQUENCE:
 		if rel.Kind == catalog.KindVirtual {
 			return nil
 		}
@@ -252,6 +263,28 @@ func (r *run) grantOn(n *pg.GrantStmt, obj *pg.Node) error {
 		return nil
 	}
 	return pgerror.NotSupported("GRANT ON %s", objectWord(n.Objtype))
+}
+
+// sequenceGrant is a GRANT ON TABLE whose object is a sequence: privileges that it
+// does not have are warned of and left out. Nil: none is left.
+func (r *run) sequenceGrant(n *pg.GrantStmt, seq *catalog.Relation) *pg.GrantStmt {
+	if len(n.Privileges) == 0 {
+		return n
+	}
+	cp := &pg.GrantStmt{IsGrant: n.IsGrant, Targtype: n.Targtype, Objtype: n.Objtype, Objects: n.Objects, Grantees: n.Grantees,
+		GrantOption: n.GrantOption, Grantor: n.Grantor, Behavior: n.Behavior}
+	for _, p := range n.Privileges {
+		l, known := privLetters[strings.ToLower(p.GetAccessPriv().PrivName)]
+		if known && strings.IndexByte("arwdDxt", l) >= 0 && strings.IndexByte("rwU", l) < 0 {
+			r.s.Notice("WARNING", pgerror.InvalidGrantOperation, sprintf("sequence %q only supports USAGE, SELECT, and UPDATE privileges", seq.Name))
+			continue
+		}
+		cp.Privileges = append(cp.Privileges, p)
+	}
+	if len(cp.Privileges) == 0 {
+		return nil
+	}
+	return cp
 }
 
 func (r *run) grantRelation(n *pg.GrantStmt, a *acl, rel *catalog.Relation) error {

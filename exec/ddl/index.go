@@ -381,31 +381,3 @@ func (r *run) dropStorage(rel *catalog.Relation) {
 		}
 	}
 }
-
-func (r *run) reindex(n *pg.ReindexStmt) error {
-	if n.Relation == nil {
-		return nil
-	}
-	rel, ix, err := r.findRelation(n.Relation.Schemaname, n.Relation.Relname)
-	if err != nil {
-		return err
-	}
-	if rel == nil {
-		return noRelation(n.Relation.Schemaname, n.Relation.Relname)
-	}
-	b := &builder{run: r, rel: copyRelation(rel)}
-	for _, i := range b.rel.Indexes {
-		if i.Clustered || ix != nil && i.OID != ix.OID {
-			continue
-		}
-		r.schema().DeleteStorage(i.StorageID)
-		if i.StorageID, err = r.schema().NewStorageID(r.ctx); err != nil {
-			return err
-		}
-		b.put()
-		if err := r.build(rel.OID, i.OID); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -70,6 +70,11 @@ func (r *run) reassignOwned(n *pg.ReassignOwnedStmt) error {
 		cp := *t
 		cp.Owner = to.OID
 		r.schema().PutType(&cp)
+		if rel := r.catalog().Relation(t.Relation); t.Relation != 0 && rel != nil {
+			c := copyRelation(rel)
+			c.Owner = to.OID
+			r.schema().PutRelation(c)
+		}
 	}
 	for _, f := range owned.functions {
 		cp := *f

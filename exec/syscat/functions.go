@@ -43,14 +43,14 @@ func init() {
 		"pg_type_is_visible":           typeIsVisible,
 		"pg_function_is_visible":       functionIsVisible,
 		"pg_operator_is_visible":       operatorIsVisible,
-		"pg_opclass_is_visible":        inPgCatalog,
-		"pg_opfamily_is_visible":       inPgCatalog,
-		"pg_collation_is_visible":      inPgCatalog,
-		"pg_conversion_is_visible":     inPgCatalog,
-		"pg_ts_config_is_visible":      inPgCatalog,
-		"pg_ts_dict_is_visible":        inPgCatalog,
-		"pg_ts_parser_is_visible":      inPgCatalog,
-		"pg_ts_template_is_visible":    inPgCatalog,
+		"pg_opclass_is_visible":        visibleIn("pg_opclass"),
+		"pg_opfamily_is_visible":       visibleIn("pg_opfamily"),
+		"pg_collation_is_visible":      visibleIn("pg_collation"),
+		"pg_conversion_is_visible":     visibleIn("pg_conversion"),
+		"pg_ts_config_is_visible":      visibleIn("pg_ts_config"),
+		"pg_ts_dict_is_visible":        visibleIn("pg_ts_dict"),
+		"pg_ts_parser_is_visible":      visibleIn("pg_ts_parser"),
+		"pg_ts_template_is_visible":    visibleIn("pg_ts_template"),
 		"pg_statistics_obj_is_visible": inPgCatalog,
 		"pg_my_temp_schema": func(l *lookup, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
 			return oid(l.ctx.TempSchema), nil
@@ -152,6 +152,19 @@ func operatorIsVisible(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltype
 		return sqltypes.Null, nil
 	}
 	return yes(l.operatorVisible(o)), nil
+}
+
+// visibleIn is pg_…_is_visible of a relation that has only rows of pg_catalog: NULL
+// when there is no such row.
+func visibleIn(relation string) scalar {
+	return func(l *lookup, c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+		for _, row := range fixedRows()[relation] {
+			if argOID(row[0]) == argOID(a[0]) {
+				return inPgCatalog(l, c, a)
+			}
+		}
+		return sqltypes.Null, nil
+	}
 }
 
 func isTempSchema(name string) bool { return len(name) > 8 && name[:8] == "pg_temp_" }

@@ -126,6 +126,20 @@ func alone(n *pg.Node) string {
 		if v.IndexStmt.Concurrent {
 			return "CREATE INDEX CONCURRENTLY"
 		}
+	case *pg.Node_ReindexStmt:
+		for _, p := range v.ReindexStmt.Params {
+			if p.GetDefElem().GetDefname() == "concurrently" {
+				return "REINDEX CONCURRENTLY"
+			}
+		}
+		switch v.ReindexStmt.Kind {
+		case pg.ReindexObjectType_REINDEX_OBJECT_SCHEMA:
+			return "REINDEX SCHEMA"
+		case pg.ReindexObjectType_REINDEX_OBJECT_SYSTEM:
+			return "REINDEX SYSTEM"
+		case pg.ReindexObjectType_REINDEX_OBJECT_DATABASE:
+			return "REINDEX DATABASE"
+		}
 	case *pg.Node_DropStmt:
 		if v.DropStmt.Concurrent {
 			return "DROP INDEX CONCURRENTLY"

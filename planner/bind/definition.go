@@ -301,6 +301,16 @@ func ViewUsesColumn(ctx *planner.Context, v *catalog.Relation, rel sqltypes.OID,
 	if err != nil {
 		return false, err
 	}
+	c := *ctx
+	c.Source, c.ParamTypes = "", nil
+	if q, _, err := Bind(&c, st.AST); err == nil {
+		for _, p := range planner.Permissions(ctx.Catalog, q) {
+			if p.Rel != nil && p.Rel.OID == rel && p.CheckAs == 0 && slices.Contains(p.Attrs, attr) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
 	used := false
 	eachMessage(st.AST.ProtoReflect(), func(m proto.Message) {
 		if c, ok := m.(*pg.ColumnRef); ok {
