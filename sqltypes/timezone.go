@@ -1,6 +1,7 @@
 package sqltypes
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ func TimeZoneNames() []string { return strings.Split(strings.TrimSuffix(zoneName
 var zoneCache sync.Map // lower-case name → *time.Location; bounded by what can be named, see cacheableZone
 
 // LookupTimeZone finds a zone by name, in any case, or by a POSIX specification
-// without rules ("UTC+3", "<+03>-3"). Its String is the database's spelling.
+// ("UTC+3", "<+03>-3", "PST8PDT,M3.2.0,M11.1.0"). Its String is the database's spelling.
 func LookupTimeZone(name string) (*time.Location, bool) {
 	lower := strings.ToLower(name)
 	if loc, ok := zoneCache.Load(lower); ok {
@@ -70,8 +71,12 @@ func posixZone(s string) (*time.Location, bool) {
 		}
 		abbrev, rest = s[:i], s[i:]
 	}
-	if rest == "" || len(s) > 40 {
+	if rest == "" || len(s) > 80 || abbrev == "" {
 		return nil, false
+	}
+	summer := false
+	if i := strings.IndexFunc(rest, func(r rune) bool { return r != '+' && r != '-' && r != ':' && (r < '0' || r > '9') }); i > 0 {
+		rest, summer = rest[:i], true
 	}
 	sign := 1
 	if rest[0] == '+' || rest[0] == '-' {
@@ -92,7 +97,40 @@ func posixZone(s string) (*time.Location, bool) {
 			unit = 0
 		}
 	}
+	if summer {
+		return posixRuleZone(s, strings.ToUpper(abbrev), -sign*total, strings.Contains(s, ","))
+	}
 	return time.FixedZone(strings.ToUpper(abbrev), -sign*total), true
+}
+
+// posixRuleZone is a zone with summer time: by its rules, or by those of the United
+// States when it has none. The specification is handed to the standard library as
+// the footer of a file of one transition type.
+func posixRuleZone(spec, abbrev string, east int, rules bool) (*time.Location, bool) {
+	if !rules {
+		spec += ",M3.2.0,M11.1.0"
+	}
+	block := func(version byte) []byte {
+		b := append([]byte("TZif"), version)
+		b = append(b, make([]byte, 15)...)
+		for _, n := range []uint32{0, 0, 0, 0, 1, uint32(len(abbrev) + 1)} {
+			b = binary.BigEndian.AppendUint32(b, n)
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(int32(east)))
+		return append(append(b, 0, 0), abbrev+"\x00"...)
+	}
+	data := append(block('2'), block('2')...)
+	loc, err := time.LoadLocationFromTZData(spec, append(data, "\n"+spec+"\n"...))
+	if err != nil {
+		return nil, false
+	}
+	july, january := time.Date(2001, 7, 1, 0, 0, 0, 0, loc), time.Date(2001, 1, 1, 0, 0, 0, 0, loc)
+	if _, a := july.Zone(); a == east {
+		if _, b := january.Zone(); b == east { // the library did not understand it
+			return nil, false
+		}
+	}
+	return loc, true
 }
 
 // FixedTimeZone is the zone SET TIME ZONE makes of an offset, in seconds east of

@@ -65,11 +65,17 @@ func regIn(env *sqltypes.Env, typ sqltypes.OID, s string) (sqltypes.OID, error) 
 	case sqltypes.OIDRegclass:
 		return l.find(parts)
 	case sqltypes.OIDRegnamespace:
+		if len(parts) > 1 {
+			return 0, pgerror.New(pgerror.InvalidName, "invalid name syntax")
+		}
 		if sc := l.cat.SchemaByName(last); sc != nil && len(parts) == 1 {
 			return sc.OID, nil
 		}
 		return 0, pgerror.New(pgerror.InvalidSchemaName, "schema %q does not exist", last)
 	case sqltypes.OIDRegrole:
+		if len(parts) > 1 {
+			return 0, pgerror.New(pgerror.InvalidName, "invalid name syntax")
+		}
 		if r := l.cat.RoleByName(last); r != nil && len(parts) == 1 {
 			return r.OID, nil
 		}
@@ -77,6 +83,9 @@ func regIn(env *sqltypes.Env, typ sqltypes.OID, s string) (sqltypes.OID, error) 
 	case sqltypes.OIDRegproc, sqltypes.OIDRegprocedure:
 		return l.function(parts, args, hasArgs, s)
 	case sqltypes.OIDRegcollation:
+		if len(parts) > 1 && l.cat.SchemaByName(parts[len(parts)-2]) == nil {
+			return 0, pgerror.New(pgerror.InvalidSchemaName, "schema %q does not exist", parts[len(parts)-2])
+		}
 		for _, row := range fixedRows()["pg_collation"] {
 			if row[1].S == last {
 				return argOID(row[0]), nil
@@ -188,6 +197,9 @@ func (l *lookup) operator(name, args string, hasArgs bool) (sqltypes.OID, error)
 		}
 		s := l.cat.SchemaByName(parts[len(parts)-1])
 		if s == nil {
+			if hasArgs {
+				return 0, pgerror.New(pgerror.UndefinedFunction, "operator does not exist: %s(%s)", name, args)
+			}
 			return 0, pgerror.New(pgerror.InvalidSchemaName, "schema %q does not exist", parts[len(parts)-1])
 		}
 		name, schema = name[i+1:], s.OID

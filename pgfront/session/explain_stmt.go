@@ -5,6 +5,7 @@ import (
 	"time"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/proto"
 
 	"ostraka/expr"
 	"ostraka/pgfront/settings"
@@ -169,7 +170,15 @@ func (s *Session) explained(p *prepared, n *pg.ExplainStmt, outer *portal) (*por
 	}
 	node := n.Query
 	if c := node.GetCreateTableAsStmt(); c != nil {
+		if ex := c.Query.GetExecuteStmt(); ex != nil {
+			return s.explained(p, &pg.ExplainStmt{Query: c.Query, Options: n.Options}, outer)
+		}
 		node = c.Query
+	}
+	if sel := node.GetSelectStmt(); sel != nil && sel.IntoClause != nil {
+		sel = proto.Clone(sel).(*pg.SelectStmt)
+		sel.IntoClause = nil
+		node = &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}
 	}
 	if d := node.GetDeclareCursorStmt(); d != nil {
 		node = d.Query

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ostraka/planner/parse"
 	"slices"
 
 	"ostraka/expr"
@@ -78,6 +79,12 @@ func (s *Session) parseMessage(body []byte) error {
 	s.noteQuery(text)
 	if name == "" {
 		delete(s.stmts, "")
+	}
+	if s.conf.escapeStrings {
+		var err error
+		if text, err = parse.EscapeStrings(text); err != nil {
+			return err
+		}
 	}
 	if p := s.parsedBefore(text, declared); p != nil {
 		if s.tx.state == txFailed {

@@ -112,6 +112,7 @@ type mirrored struct {
 	workMem                                        int64
 	ownWrites                                      time.Duration
 	asyncCommit                                    bool // synchronous_commit = off
+	escapeStrings                                  bool // standard_conforming_strings = off
 	readLevel                                      byte // readLocal, readBounded, …
 	maxStaleness                                   time.Duration
 	minPosition                                    commitlog.Position
@@ -314,6 +315,8 @@ func (s *Session) settingChanged(name, value string) {
 	switch name {
 	case "statement_timeout":
 		s.conf.statementTimeout = millis()
+	case "standard_conforming_strings":
+		s.conf.escapeStrings = value == "off"
 	case "synchronous_commit":
 		s.conf.asyncCommit = value == "off"
 	case "lock_timeout":

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ostraka/planner/parse"
 	"unicode/utf8"
 
 	"ostraka/expr"
@@ -42,6 +43,12 @@ func (s *Session) simpleQuery(body []byte) error {
 }
 
 func (s *Session) queryString(sql string) error {
+	if s.conf.escapeStrings {
+		var err error
+		if sql, err = parse.EscapeStrings(sql); err != nil {
+			return err
+		}
+	}
 	missed := false
 	if s.cacheUsable() {
 		done, err := s.quick(sql)

@@ -34,12 +34,18 @@ func (s *scope) regLiteral(t sqltypes.OID, text string, loc int32) (sqltypes.OID
 				return oid, true
 			}
 		}
+		if len(names) > 1 {
+			b.fail(loc, pgerror.InvalidName, "invalid name syntax")
+		}
 		b.fail(loc, pgerror.InvalidSchemaName, `schema "%s" does not exist`, strings.Join(names, "."))
 	case sqltypes.OIDRegrole:
 		if len(names) == 1 {
 			if r := b.cat.RoleByName(names[0]); r != nil {
 				return r.OID, true
 			}
+		}
+		if len(names) > 1 {
+			b.fail(loc, pgerror.InvalidName, "invalid name syntax")
 		}
 		b.fail(loc, pgerror.UndefinedObject, `role "%s" does not exist`, strings.Join(names, "."))
 	}

@@ -155,22 +155,47 @@ func (l *lexer) escape() (string, error) {
 		}
 		return string(v), nil
 	case 'u':
-		r, ok := l.unicode()
-		if ok && utf16.IsSurrogate(r) && strings.HasPrefix(l.src[l.at:], `\u`) {
-			l.at += 2
-			var low rune
-			if low, ok = l.unicode(); ok {
-				r = utf16.DecodeRune(r, low)
-			}
-		}
-		if !ok || r == 0 || utf16.IsSurrogate(r) || r == utf8.RuneError {
-			return "", pgerror.New(pgerror.SyntaxError, "invalid Unicode escape sequence at or near \"\\u\" of jsonpath input")
-		}
-		return string(r), nil
+		return l.unicodeEscape()
 	}
 	_, size := utf8.DecodeRuneInString(l.src[l.at-1:])
 	l.at += size - 1
 	return l.src[l.at-size : l.at], nil
+}
+
+// unicodeEscape reads what follows \u; a surrogate takes its other half with it.
+func (l *lexer) unicodeEscape() (string, error) {
+	bad := func() (string, error) {
+		return "", pgerror.New(pgerror.SyntaxError, "invalid Unicode escape sequence at or near \"\\u\" of jsonpath input")
+	}
+	surrogate := func(detail string) (string, error) {
+		return "", pgerror.New(pgerror.InvalidTextRepresentation, "invalid input syntax for type jsonpath").WithDetail("%s", detail)
+	}
+	r, ok := l.unicode()
+	if !ok {
+		return bad()
+	}
+	switch {
+	case r >= 0xDC00 && r < 0xE000:
+		return surrogate("Unicode low surrogate must follow a high surrogate.")
+	case r >= 0xD800 && r < 0xDC00:
+		if !strings.HasPrefix(l.src[l.at:], `\u`) {
+			return surrogate("Unicode low surrogate must follow a high surrogate.")
+		}
+		l.at += 2
+		low, ok := l.unicode()
+		switch {
+		case !ok:
+			return bad()
+		case low >= 0xD800 && low < 0xDC00:
+			return surrogate("Unicode high surrogate must not follow a high surrogate.")
+		case low < 0xDC00 || low >= 0xE000:
+			return surrogate("Unicode low surrogate must follow a high surrogate.")
+		}
+		r = utf16.DecodeRune(r, low)
+	case r == 0:
+		return "", pgerror.New(pgerror.UntranslatableCharacter, "unsupported Unicode escape sequence").WithDetail("\\u0000 cannot be converted to text.")
+	}
+	return string(r), nil
 }
 
 func (l *lexer) unicode() (rune, bool) {
@@ -203,7 +228,7 @@ func (l *lexer) number() (token, error) {
 		}
 	}
 	digits()
-	if l.at < len(l.src) && l.src[l.at] == '.' && !strings.HasPrefix(l.src[l.at:], ".*") && (l.at+1 >= len(l.src) || !identByte(l.src[l.at+1])) {
+	if l.at < len(l.src) && l.src[l.at] == '.' {
 		l.at++
 		digits()
 	}

@@ -167,7 +167,7 @@ func (p *parser) likeRegex(left *node) (*node, error) {
 		if err := p.expect("str"); err != nil {
 			return nil, err
 		}
-		for _, f := range "isxmq" { // in the order they are printed
+		for _, f := range "ismxq" { // in the order they are printed
 			if strings.ContainsRune(flags, f) {
 				n.flags += string(f)
 			}
