@@ -20,6 +20,10 @@ func (c *Catalog) MayBecome(role, of OID) bool {
 	return c.memberOf(role, of, 0, false)
 }
 
+// BelongsTo reports whether role is another or a member of it, directly or not;
+// being a superuser does not count.
+func (c *Catalog) BelongsTo(role, of OID) bool { return c.memberOf(role, of, 0, false) }
+
 // memberOf follows memberships; inherit stops at roles that do not inherit.
 func (c *Catalog) memberOf(role, of OID, depth int, inherit bool) bool {
 	if role == of {

@@ -825,7 +825,7 @@ func (b *builder) changeOwner(spec *pg.RoleSpec) error {
 	if err != nil {
 		return err
 	}
-	if !b.hasRole(role.OID) {
+	if !b.mayBecome(role.OID) {
 		return pgerror.New(pgerror.InsufficientPrivilege, "must be member of role %q", role.Name)
 	}
 	b.rel.Owner = role.OID

@@ -7,8 +7,12 @@ import (
 
 // builtinACL are what the owner and PUBLIC have on a new object by its kind, a
 // letter of pg_default_acl.
-var builtinACL = map[byte]struct{ owner, public string }{
-	'r': {owner: "arwdDxt"}, 'S': {owner: "rwU"}, 'f': {"X", "X"}, 'T': {"U", "U"}, 'n': {owner: "UC"},
+func builtinACL(kind byte) (owner, public string) {
+	if kind == 'S' { // a sequence there; acldefault's S is a foreign server
+		kind = 's'
+	}
+	owner, public, _ = catalog.InitialPrivileges(kind)
+	return owner, public
 }
 
 // newACL is the access list of a new object of the current role: what ALTER DEFAULT
@@ -28,11 +32,11 @@ func (r *run) newACL(kind byte, schema sqltypes.OID) []catalog.ACLItem {
 	}
 	take(0)
 	if !found {
-		b := builtinACL[kind]
-		if b.public != "" {
-			out = append(out, catalog.ACLItem{Grantor: r.role(), Privs: b.public})
+		owner, public := builtinACL(kind)
+		if public != "" {
+			out = append(out, catalog.ACLItem{Grantor: r.role(), Privs: public})
 		}
-		out = append(out, catalog.ACLItem{Grantee: r.role(), Grantor: r.role(), Privs: b.owner})
+		out = append(out, catalog.ACLItem{Grantee: r.role(), Grantor: r.role(), Privs: owner})
 	}
 	if schema != 0 {
 		take(schema)

@@ -415,7 +415,8 @@ func (r *run) alterDefaultPrivileges(n *pg.AlterDefaultPrivilegesStmt) error {
 			if list == nil && schema != 0 {
 				list = []catalog.ACLItem{}
 			}
-			d.ACL = a.apply(list, role, a.privs, builtinACL[kind].public)
+			_, public := builtinACL(kind)
+			d.ACL = a.apply(list, role, a.privs, public)
 			r.schema().PutDefaultACL(d)
 		}
 	}

@@ -15,26 +15,10 @@ func (r *run) isSuper() bool {
 }
 
 // hasRole reports whether the current role is, or inherits from, a role.
-func (r *run) hasRole(want sqltypes.OID) bool {
-	return r.isSuper() || r.member(r.role(), want, map[sqltypes.OID]bool{})
-}
+func (r *run) hasRole(want sqltypes.OID) bool { return r.catalog().Member(r.role(), want) }
 
-func (r *run) member(role, want sqltypes.OID, seen map[sqltypes.OID]bool) bool {
-	if role == want {
-		return true
-	}
-	d := r.catalog().Role(role)
-	if d == nil || seen[role] {
-		return false
-	}
-	seen[role] = true
-	for _, m := range d.MemberOf {
-		if r.member(m.Role, want, seen) {
-			return true
-		}
-	}
-	return false
-}
+// mayBecome reports whether the current role is a member of a role, inheriting from it or not.
+func (r *run) mayBecome(want sqltypes.OID) bool { return r.catalog().MayBecome(r.role(), want) }
 
 func (r *run) mustOwn(rel *catalog.Relation) error {
 	if r.hasRole(rel.Owner) {

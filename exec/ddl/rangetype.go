@@ -71,6 +71,7 @@ func (r *run) createRange(n *pg.CreateRangeStmt) error {
 		if c.OID, err = r.newOID(); err != nil {
 			return err
 		}
+		c.ACL = r.newACL('f', c.Schema)
 		r.schema().PutFunction(c)
 	}
 	return nil

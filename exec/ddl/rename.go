@@ -370,7 +370,7 @@ func (r *run) setOwner(n *pg.AlterOwnerStmt) (string, error) {
 	if err != nil {
 		return tag, err
 	}
-	if !r.hasRole(role.OID) {
+	if !r.mayBecome(role.OID) {
 		return tag, pgerror.New(pgerror.InsufficientPrivilege, "must be member of role %q", role.Name)
 	}
 	switch n.ObjectType {

@@ -180,10 +180,30 @@ func (r *run) setConfig(config []string, st *pg.VariableSetStmt) ([]string, erro
 	}
 	var vals []string
 	for _, a := range st.Args {
-		vals = append(vals, constText(a))
+		v := constText(a)
+		if quotedLists[strings.ToLower(st.Name)] {
+			v = sqltypes.QuoteIdent(v)
+		}
+		vals = append(vals, v)
 	}
-	return append(out, st.Name+"="+strings.Join(vals, ", ")), nil
+	value := strings.Join(vals, ", ")
+	if c, ok := r.s.PlanContext().Env.Session.Ext().(settingChecker); ok {
+		if err := c.CheckSetting(st.Name, value); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, st.Name+"="+value), nil
 }
+
+// settingChecker is the session's table of parameters. Errors: 42704 for an
+// unknown one, 22023 for a value that it cannot have, 55P02 for one that cannot be set.
+type settingChecker interface {
+	CheckSetting(name, value string) error
+}
+
+// quotedLists are parameters whose value is a list of names.
+var quotedLists = map[string]bool{"search_path": true, "temp_tablespaces": true, "local_preload_libraries": true,
+	"session_preload_libraries": true, "shared_preload_libraries": true, "unix_socket_directories": true}
 
 // constText is the text of an A_Const argument of SET.
 func constText(n *pg.Node) string {
@@ -332,7 +352,7 @@ func (r *run) isAdminOf(group sqltypes.OID) bool {
 }
 
 func (r *run) addMembership(member, group *catalog.Role, admin bool) error {
-	if member.OID == group.OID || r.member(group.OID, member.OID, map[sqltypes.OID]bool{}) {
+	if member.OID == group.OID || r.catalog().BelongsTo(group.OID, member.OID) {
 		return pgerror.New(pgerror.InvalidGrantOperation, "role %q is a member of role %q", group.Name, member.Name)
 	}
 	cp := *member

@@ -47,7 +47,7 @@ func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 		return pgerror.New(pgerror.ReservedName, "unacceptable schema name %q", name).
 			WithDetail("The prefix \"pg_\" is reserved for system schemas.")
 	}
-	if !r.hasRole(owner) {
+	if !r.mayBecome(owner) {
 		return pgerror.New(pgerror.InsufficientPrivilege, "must be member of role %q", r.catalog().Role(owner).Name)
 	}
 	if !r.mayOnDatabase('C') {

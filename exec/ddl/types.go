@@ -214,6 +214,13 @@ func (r *run) createDomain(n *pg.CreateDomainStmt) error {
 	if t.Base, err = bind.BindTypeName(r.s.PlanContext(), n.TypeName); err != nil {
 		return err
 	}
+	if n.CollClause != nil {
+		c := &catalog.Column{Name: t.Name, Type: t.Base}
+		if err := setCollation(c, n.CollClause); err != nil {
+			return err
+		}
+		t.Base = c.Type
+	}
 	if base := r.catalog().Type(t.Base.OID); base == nil || base.TypType == 'p' {
 		return pgerror.New(pgerror.DatatypeMismatch, "%q is not a valid base type for a domain", sqltypes.FormatType(t.Base.OID, -1))
 	}

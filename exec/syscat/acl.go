@@ -17,27 +17,20 @@ var privilegeNames = []struct {
 	{'X', "EXECUTE"}, {'U', "USAGE"}, {'C', "CREATE"}, {'T', "TEMPORARY"}, {'c', "CONNECT"}, {'s', "SET"}, {'A', "ALTER SYSTEM"},
 }
 
-// defaultPrivileges are what the owner and PUBLIC have on a new object, by the
-// letter that acldefault takes.
-var defaultPrivileges = map[byte]struct{ owner, public string }{
-	'c': {}, 'r': {owner: "arwdDxt"}, 's': {owner: "rwU"}, 'd': {"CTc", "Tc"}, 'f': {"X", "X"}, 'l': {"U", "U"}, 'L': {owner: "rw"},
-	'n': {owner: "UC"}, 'p': {owner: "sA"}, 't': {owner: "C"}, 'F': {owner: "U"}, 'S': {owner: "U"}, 'T': {"U", "U"},
-}
-
 func init() {
 	register(map[string]scalar{
 		"acldefault_sql": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			d, ok := defaultPrivileges[byte(a[0].I)]
+			mine, public, ok := catalog.InitialPrivileges(byte(a[0].I))
 			if !ok {
 				return sqltypes.Null, pgerror.New(pgerror.InternalError, "unrecognized object type abbreviation: %c", byte(a[0].I))
 			}
 			owner := argOID(a[1])
 			list := []catalog.ACLItem{}
-			if d.public != "" {
-				list = append(list, catalog.ACLItem{Grantor: owner, Privs: d.public})
+			if public != "" {
+				list = append(list, catalog.ACLItem{Grantor: owner, Privs: public})
 			}
-			if d.owner != "" {
-				list = append(list, catalog.ACLItem{Grantee: owner, Grantor: owner, Privs: d.owner})
+			if mine != "" {
+				list = append(list, catalog.ACLItem{Grantee: owner, Grantor: owner, Privs: mine})
 			}
 			return aclArray(l.cat, list), nil
 		},

@@ -90,22 +90,13 @@ func init() {
 			return yes(updatableEvents(r)&4 != 0 && a[1].I > 0), nil
 		},
 		"PG_encoding_to_char": func(_ *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			switch a[0].I {
-			case encodingUTF8:
-				return text("UTF8"), nil
-			case 0:
-				return text("SQL_ASCII"), nil
+			if n := a[0].I; n >= 0 && n < int64(len(encodings)) {
+				return text(encodings[n]), nil
 			}
 			return text(""), nil
 		},
 		"PG_char_to_encoding": func(_ *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			switch a[0].S {
-			case "UTF8", "utf8", "UTF-8", "utf-8", "unicode", "UNICODE":
-				return num(encodingUTF8), nil
-			case "SQL_ASCII", "sql_ascii":
-				return num(0), nil
-			}
-			return num(-1), nil
+			return num(encodingNumber(a[0].S)), nil
 		},
 		"pg_relation_filenode":            func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) { return a[0], nil },
 		"pg_get_partkeydef":               null,

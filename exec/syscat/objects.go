@@ -247,7 +247,10 @@ func indexColumns(r *catalog.Relation, ix *catalog.Index) []*catalog.Column {
 		if k.Attr > 0 {
 			c.Type = r.Columns[k.Attr-1].Type
 		}
-		if c.Type.OID == sqltypes.OIDName && ix.Method != "hash" { // as btree's name_ops keeps them
+		switch { // what the access method keeps
+		case ix.Method == "hash":
+			c.Type = sqltypes.ColumnType{OID: sqltypes.OIDInt4, TypMod: -1}
+		case c.Type.OID == sqltypes.OIDName:
 			c.Type.OID = sqltypes.OIDCstring
 		}
 		out = append(out, c)

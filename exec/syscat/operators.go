@@ -20,6 +20,17 @@ func registerOperators(s *Set) {
 	})
 	s.static("pg_catalog.pg_cast", columnNames("pg_cast"), func(q *Query, emit Emit) error {
 		q.system(func() { emitFixed("pg_cast", emit) })
+		for _, t := range userTypes(q.Cat) {
+			if t.Kind != 'r' || t.Multirange == 0 {
+				continue
+			}
+			q.Cat.AllFunctions(func(f *catalog.Function) bool { // the one-argument constructor is the cast
+				if f.Language == "internal" && f.Body == "multirange_constructor1" && f.RetType == t.Multirange {
+					emit(oid(castOID(t.OID)), oid(t.OID), oid(t.Multirange), oid(f.OID), char('e'), char('f'))
+				}
+				return true
+			})
+		}
 		for _, c := range sorted(q.Cat.AllCasts, func(c *catalog.Cast) sqltypes.OID { return c.OID }) {
 			emit(oid(c.OID), oid(c.Source), oid(c.Target), oid(c.Func), char(c.Context), char(c.Method))
 		}

@@ -35,6 +35,10 @@ func init() {
 	}
 }
 
+// fixedRegs are the catalogues of the reg types whose objects are PostgreSQL's own.
+var fixedRegs = map[sqltypes.OID]string{sqltypes.OIDRegcollation: "pg_collation", sqltypes.OIDRegconfig: "pg_ts_config",
+	sqltypes.OIDRegdictionary: "pg_ts_dict"}
+
 func regIn(env *sqltypes.Env, typ sqltypes.OID, s string) (sqltypes.OID, error) {
 	ctx, err := contextOf(env)
 	if err != nil {
@@ -82,14 +86,21 @@ func regIn(env *sqltypes.Env, typ sqltypes.OID, s string) (sqltypes.OID, error) 
 		return 0, pgerror.New(pgerror.UndefinedObject, "role %q does not exist", last)
 	case sqltypes.OIDRegproc, sqltypes.OIDRegprocedure:
 		return l.function(parts, args, hasArgs, s)
-	case sqltypes.OIDRegcollation:
+	case sqltypes.OIDRegcollation, sqltypes.OIDRegconfig, sqltypes.OIDRegdictionary:
 		if len(parts) > 1 && l.cat.SchemaByName(parts[len(parts)-2]) == nil {
 			return 0, pgerror.New(pgerror.InvalidSchemaName, "schema %q does not exist", parts[len(parts)-2])
 		}
-		for _, row := range fixedRows()["pg_collation"] {
+		for _, row := range fixedRows()[fixedRegs[typ]] {
 			if row[1].S == last {
 				return argOID(row[0]), nil
 			}
+		}
+		if typ != sqltypes.OIDRegcollation {
+			what := strings.TrimPrefix(sqltypes.TypeByOID(typ).Name, "reg")
+			if what == "config" {
+				what = "configuration"
+			}
+			return 0, pgerror.New(pgerror.UndefinedObject, "text search %s %q does not exist", what, s)
 		}
 		return 0, pgerror.New(pgerror.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist", last)
 	}
@@ -270,8 +281,8 @@ func regOut(env *sqltypes.Env, typ, o sqltypes.OID) (string, bool) {
 		if r := l.cat.Role(o); r != nil {
 			return quoteIdent(r.Name), true
 		}
-	case sqltypes.OIDRegcollation:
-		for _, row := range fixedRows()["pg_collation"] {
+	case sqltypes.OIDRegcollation, sqltypes.OIDRegconfig, sqltypes.OIDRegdictionary:
+		for _, row := range fixedRows()[fixedRegs[typ]] {
 			if argOID(row[0]) == o {
 				return quoteIdent(row[1].S), true
 			}

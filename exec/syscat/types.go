@@ -39,6 +39,9 @@ func registerTypes(s *Set) {
 		"prorettype", "proargtypes", "proallargtypes", "proargmodes", "proargnames", "prosrc", "proconfig", "proacl"}, procRows)
 }
 
+// castOID makes a stable OID for the cast of a range type to its multirange type.
+func castOID(rng sqltypes.OID) sqltypes.OID { return sqltypes.OID(1<<31) | rng<<7 ^ 1<<6 }
+
 // aggregateRows are the built-in aggregates and those of users.
 func aggregateRows(q *Query, emit Emit) error {
 	q.system(func() { emitFixed("pg_aggregate", emit) })
@@ -222,6 +225,10 @@ func emitFunction(q *Query, emit Emit, f *catalog.Function) {
 		plain = plain && f.ArgModes[i] == 'i'
 		named = named || f.ArgNames[i] != ""
 	}
+	lang := langSQL
+	if f.Language == "internal" || f.Agg != nil {
+		lang = langInternal
+	}
 	allD, modes, names, config := sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null
 	if !plain {
 		allD, modes = oidArray(all), modeArray(f.ArgModes)
@@ -232,7 +239,7 @@ func emitFunction(q *Query, emit Emit, f *catalog.Function) {
 	if len(f.Config) > 0 {
 		config = textArray(f.Config)
 	}
-	emit(oid(f.OID), text(f.Name), oid(f.Schema), oid(f.Owner), oid(langSQL), float4(float64(f.Cost)), float4(float64(f.Rows)), oid(variadic), oid(0),
+	emit(oid(f.OID), text(f.Name), oid(f.Schema), oid(f.Owner), oid(lang), float4(float64(f.Cost)), float4(float64(f.Rows)), oid(variadic), oid(0),
 		char(f.Kind), yes(f.SecurityDefiner), yes(f.Leakproof), yes(f.Strict), yes(f.RetSet), char(byte(f.Volatility)), char(f.Parallel),
 		num(len(in)), num(len(f.ArgDefaults)), oid(f.RetType), sqltypes.OIDVector(in), allD, modes, names, text(f.Body), config, aclArray(q.Cat, f.ACL))
 }

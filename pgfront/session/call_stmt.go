@@ -1,8 +1,6 @@
 package session
 
 import (
-	"strings"
-
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine/catalog"
@@ -170,13 +168,8 @@ func call(c *procedureCall) *sqltypes.Proc {
 
 // mayExecute checks the privilege to call a function.
 func (s *Session) mayExecute(f *catalog.Function) error {
-	if s.role.Super || f.ACL == nil || s.memberOf(s.role, f.Owner, 0) {
+	if cat := s.catalog(); s.role.Super || cat != nil && cat.Holds(s.role.OID, f.Owner, f.ACL, 'X', "X") {
 		return nil
-	}
-	for _, a := range f.ACL {
-		if strings.Contains(a.Privs, "X") && (a.Grantee == 0 || s.memberOf(s.role, a.Grantee, 0)) {
-			return nil
-		}
 	}
 	what := "function"
 	if f.Kind == 'p' {

@@ -50,5 +50,5 @@ func (s *Session) MayUse(rel *catalog.Relation, write bool) bool {
 	if write {
 		all = catalog.PgWriteAllData
 	}
-	return s.role.Super || s.memberOf(s.role, rel.Owner, 0) || s.memberOf(s.role, all, 0)
+	return s.MemberOf(rel.Owner) || s.MemberOf(all)
 }

@@ -94,8 +94,11 @@ func (s *Session) findRole(name string) *catalog.Role {
 	return nil
 }
 
-// MemberOf reports that the current role is, directly or not, a member of a role.
-func (s *Session) MemberOf(role sqltypes.OID) bool { return s.memberOf(s.role, role, 0) }
+// MemberOf reports that the current role is, or inherits from, a role.
+func (s *Session) MemberOf(role sqltypes.OID) bool {
+	cat := s.catalog()
+	return s.role.OID == role || cat != nil && cat.Member(s.role.OID, role)
+}
 
 // ClientAddr is where the client connected from, "" when it is not known.
 func (s *Session) ClientAddr() string {
@@ -103,26 +106,6 @@ func (s *Session) ClientAddr() string {
 		return ""
 	}
 	return s.client.Remote.String()
-}
-
-// memberOf reports that role is, directly or not, a member of the role with that OID.
-func (s *Session) memberOf(role *catalog.Role, oid sqltypes.OID, depth int) bool {
-	if role.OID == oid {
-		return true
-	}
-	if depth > 32 {
-		return false
-	}
-	cat := s.catalog()
-	if cat == nil {
-		return false
-	}
-	for _, m := range role.MemberOf {
-		if r := cat.Role(m.Role); r != nil && s.memberOf(r, oid, depth+1) {
-			return true
-		}
-	}
-	return false
 }
 
 // SettingRows lists the parameters for pg_settings, with the values that SHOW would print raw.

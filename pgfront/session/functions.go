@@ -168,7 +168,7 @@ func (s *Session) signal(pid int64, what string, f func(*Session)) (sqltypes.Dat
 	if t.client.Role.Super && !s.role.Super {
 		return sqltypes.Null, pgerror.New(pgerror.InsufficientPrivilege, "must be a superuser to %s superuser %s", what, map[string]string{"cancel": "query", "terminate": "process"}[what])
 	}
-	if t.client.Role.OID != s.role.OID && !s.role.Super && !s.memberOf(s.role, t.client.Role.OID, 0) {
+	if t.client.Role.OID != s.role.OID && !s.role.Super && !s.MemberOf(t.client.Role.OID) {
 		return sqltypes.Null, pgerror.New(pgerror.InsufficientPrivilege, "must be a member of the role whose %s or member of pg_signal_backend",
 			map[string]string{"cancel": "query is being canceled", "terminate": "process is being terminated"}[what])
 	}

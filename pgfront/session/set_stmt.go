@@ -103,6 +103,11 @@ func (s *Session) intervalZone(text string) (string, error) {
 	return sprintf("%g", float64(v.I)/3600e6), nil
 }
 
+// CheckSetting reports whether a parameter can be given a value by default (ALTER ROLE … SET); nothing changes.
+func (s *Session) CheckSetting(name, value string) error {
+	return s.set.Check(name, value, s.allowed())
+}
+
 // SetSetting implements sqltypes.SessionEnv: set_config and SET of one parameter.
 func (s *Session) SetSetting(name, value string, local bool) error {
 	switch strings.ToLower(name) {
@@ -161,7 +166,7 @@ func (s *Session) setRole(name string, local bool) error {
 		if r == nil {
 			return pgerror.New(pgerror.InvalidParameterValue, `role "%s" does not exist`, name)
 		}
-		if !s.auth.Super && !s.memberOf(s.auth, r.OID, 0) {
+		if cat := s.catalog(); !s.auth.Super && r.OID != s.auth.OID && (cat == nil || !cat.MayBecome(s.auth.OID, r.OID)) {
 			return pgerror.New(pgerror.InsufficientPrivilege, `permission denied to set role "%s"`, name)
 		}
 	}

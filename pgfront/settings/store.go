@@ -197,6 +197,22 @@ func (s *Store) Set(name, val string, local bool, who Allowed) error {
 	return nil
 }
 
+// Check tests what Set would: that the parameter exists, may be changed and can have the value.
+func (s *Store) Check(name, val string, who Allowed) error {
+	d := Lookup(name)
+	if d == nil {
+		if !CustomName(name) {
+			return notFound(name)
+		}
+		return nil
+	}
+	if err := d.mayChange(who); err != nil {
+		return err
+	}
+	_, err := s.normalize(d, name, val)
+	return err
+}
+
 // Force sets a parameter without asking whether it may be changed (is_superuser,
 // session_authorization); the value becomes the reset value too.
 func (s *Store) Force(name, val string, src Source) {
