@@ -30,7 +30,6 @@ type gapFillOp struct {
 	started     bool  // prev is of the group at hand
 	expect      int64 // next bucket of the group
 	ended       bool
-	group       *store // key of the group at hand
 	groupVecs   []*expr.Vec
 	rowKey      []*expr.Vec
 	out         *batch

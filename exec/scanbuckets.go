@@ -116,7 +116,6 @@ func (b *bucketCond) fixed() bool { return b.call.Proc.Buckets != nil }
 type rollupCond struct {
 	call *expr.Call
 	args []*expr.Program
-	attr int16
 }
 
 func (s *seriesConds) rollup(c *expr.Call) error {

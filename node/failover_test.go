@@ -224,7 +224,12 @@ func TestListenerMissesNothingSilently(t *testing.T) {
 		return err
 	})
 	inject(raft.FaultsCall{Heal: true})
+	// A message that was under way when the network broke may arrive after all: then
+	// the listener has missed nothing.
 	n, err := conn.WaitForNotification(ctx)
+	if err == nil && n.Payload == "missed" {
+		return
+	}
 	if code := sqlState(err); code != "57P01" || !strings.Contains(err.Error(), "missed") {
 		t.Errorf("the listener got %+v, %v", n, err)
 	}

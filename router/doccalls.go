@@ -188,7 +188,6 @@ func (d *documents) shape() {
 	tree := d.tree
 	if e := tree.GetExplainStmt(); e != nil {
 		d.utility = true
-		tree = e.Query
 		if len(e.Options) > 0 {
 			d.refuse = pgerror.NotSupported("EXPLAIN with options of a statement with documents of several shards")
 		}
@@ -341,13 +340,12 @@ func (d *documents) isDirect(sel *pg.SelectStmt) (bool, []string) {
 		return false, nil
 	}
 	names := make([]string, len(cols))
-	table := c.fn.Name()
 	for i, p := range cols {
 		names[i] = p.Name
 	}
 	if r.Alias != nil {
-		if table = r.Alias.Aliasname; scalar {
-			names[0] = table
+		if scalar {
+			names[0] = r.Alias.Aliasname
 		}
 		if len(r.Alias.Colnames) > len(names) {
 			return false, nil

@@ -246,8 +246,8 @@ func (s *session) piece(m sent) (bool, error) {
 		return true, nil
 	}
 	f := wire.NewFields(body)
-	name := string(f.CString())
-	return true, s.executePortal(s.portals[name], int(f.Int32()))
+	portal := s.portals[string(f.CString())]
+	return true, s.executePortal(portal, int(f.Int32()))
 }
 
 // prepareDocs takes a Parse. A statement that a server executes in part is known to

@@ -31,7 +31,6 @@ type newestReader struct {
 	db  *storage.DB
 	cat *catalog.Catalog
 	it  *storage.Iter
-	key []byte
 }
 
 func (r *newestReader) close() error {

@@ -149,28 +149,28 @@ func (r *run) mayRelabel(s, t *sqltypes.Type) error {
 }
 
 // cast finds the user's cast that a list of two type names means; nil, nil when there is none.
-func (r *run) cast(n *pg.Node) (*catalog.Cast, error, string) {
+func (r *run) cast(n *pg.Node) (c *catalog.Cast, words string, err error) {
 	l := n.GetList().GetItems()
 	s, t, err := r.castTypes(l[0].GetTypeName(), l[1].GetTypeName())
 	if err != nil {
-		return nil, err, ""
+		return nil, "", err
 	}
-	words := sprintf("cast from type %s to type %s", r.typeName(s.OID), r.typeName(t.OID))
-	if c := r.catalog().CastBetween(s.OID, t.OID); c != nil {
+	words = sprintf("cast from type %s to type %s", r.typeName(s.OID), r.typeName(t.OID))
+	if c = r.catalog().CastBetween(s.OID, t.OID); c != nil {
 		if !r.ownsType(c.Source) && !r.ownsType(c.Target) {
-			return nil, pgerror.New(pgerror.InsufficientPrivilege, "must be owner of type %s or type %s", r.typeName(s.OID), r.typeName(t.OID)), words
+			return nil, words, pgerror.New(pgerror.InsufficientPrivilege, "must be owner of type %s or type %s", r.typeName(s.OID), r.typeName(t.OID))
 		}
-		return c, nil, words
+		return c, words, nil
 	}
 	if sqltypes.CastBetween(s.OID, t.OID) != nil {
-		return nil, pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop %s because it is required by the database system", words), words
+		return nil, words, pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop %s because it is required by the database system", words)
 	}
-	return nil, nil, words
+	return nil, words, nil
 }
 
 func (r *run) dropCasts(n *pg.DropStmt) error {
 	for _, obj := range n.Objects {
-		c, err, words := r.cast(obj)
+		c, words, err := r.cast(obj)
 		if err != nil {
 			if e, ok := err.(*pgerror.Error); ok && n.MissingOk && missingObject(e) {
 				r.notice("%s, skipping", e.Message)
@@ -191,7 +191,7 @@ func (r *run) dropCasts(n *pg.DropStmt) error {
 }
 
 func (r *run) commentCast(n *pg.CommentStmt) error {
-	c, err, words := r.cast(n.Object)
+	c, words, err := r.cast(n.Object)
 	if err != nil {
 		return err
 	}

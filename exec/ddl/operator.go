@@ -14,10 +14,10 @@ import (
 
 // operatorDef is what CREATE OPERATOR says.
 type operatorDef struct {
-	types                            [2]*pg.TypeName // left, right
-	function, restrict, join         []string
-	commutator, negator              []string
-	merges, hashes, noRestrict, nojo bool
+	types                    [2]*pg.TypeName // left, right
+	function, restrict, join []string
+	commutator, negator      []string
+	merges, hashes           bool
 }
 
 func invalidOperator(format string, args ...any) error {

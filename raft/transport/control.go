@@ -57,12 +57,7 @@ type Control struct {
 	cancel context.CancelFunc
 
 	mu   sync.Mutex
-	idle map[string][]idleConn // by address; guarded by mu
-}
-
-type idleConn struct {
-	net.Conn
-	since time.Time
+	idle map[string][]net.Conn // by address; guarded by mu
 }
 
 // maxIdle bounds pooled connections per peer.
@@ -70,7 +65,7 @@ const maxIdle = 4
 
 // NewControl serves control connections of mux with handle.
 func NewControl(mux *Mux, faults *Faults, handle Handler) *Control {
-	c := &Control{mux: mux, self: mux.cfg.NodeID, faults: faults, handle: handle, log: mux.cfg.Logger, idle: map[string][]idleConn{}}
+	c := &Control{mux: mux, self: mux.cfg.NodeID, faults: faults, handle: handle, log: mux.cfg.Logger, idle: map[string][]net.Conn{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	mux.serveControl(c.serve)
 	return c
@@ -190,7 +185,7 @@ func (c *Control) roundTrip(ctx context.Context, addr string, call Call, rep *re
 		conn.Close()
 		return nil
 	}
-	c.idle[addr] = append(c.idle[addr], idleConn{conn, time.Now()})
+	c.idle[addr] = append(c.idle[addr], conn)
 	return nil
 }
 
@@ -206,8 +201,8 @@ func (c *Control) conn(ctx context.Context, addr string) (net.Conn, error) {
 		conn := pool[len(pool)-1]
 		c.idle[addr] = pool[:len(pool)-1]
 		c.mu.Unlock()
-		if time.Since(conn.since) < time.Second || alive(conn) {
-			return conn.Conn, nil
+		if alive(conn) {
+			return conn, nil
 		}
 		conn.Close()
 	}
