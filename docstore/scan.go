@@ -17,9 +17,9 @@ type scan struct {
 	n, at int
 	seen  map[string]struct{} // of multikey indexes: keys that came already
 	bytes int
-	// rest are the other accesses of a union; open begins with the next one.
-	rest []*access
-	more func(a *access) (engine.Scanner, error)
+	// rest are the other scans of a union, opened like the first: the view may be
+	// closed before they are read.
+	rest []engine.Scanner
 }
 
 // scanner opens a scan of the state; a command that writes sees its own writes.
@@ -41,7 +41,7 @@ func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint
 		}
 		return ok && (r.accept == nil || r.accept(doc))
 	}
-	s.more = func(b *access) (engine.Scanner, error) {
+	one := func(b *access) (engine.Scanner, error) {
 		spec := engine.ScanSpec{Rel: b.coll.Rel, Spans: b.spans, Reverse: b.reverse, Cols: []int16{attrDoc}, Refs: refs, RowHint: hint}
 		if b.index != nil {
 			spec.Index = b.index.Ix
@@ -57,12 +57,23 @@ func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint
 	if several {
 		s.seen = map[string]struct{}{}
 	}
-	if a.union != nil {
-		a, s.rest = a.union[0], a.union[1:]
+	parts := a.union
+	if parts == nil {
+		parts = []*access{a}
 	}
 	var err error
-	s.sc, err = s.more(a)
-	return s, err
+	if s.sc, err = one(parts[0]); err != nil {
+		return s, err
+	}
+	for _, b := range parts[1:] {
+		sc, err := one(b)
+		if err != nil {
+			s.Close()
+			return s, err
+		}
+		s.rest = append(s.rest, sc)
+	}
+	return s, nil
 }
 
 // next is the next document that matches, with its reference if asked for.
@@ -74,12 +85,8 @@ func (s *scan) next() (doc JSON, ref engine.RowRef, ok bool, err error) {
 			}
 			if err == nil && s.n == 0 && len(s.rest) > 0 {
 				s.sc.Close()
-				a := s.rest[0]
-				s.rest = s.rest[1:]
-				if s.sc, err = s.more(a); err == nil {
-					continue
-				}
-				s.sc = closedScanner{}
+				s.sc, s.rest = s.rest[0], s.rest[1:]
+				continue
 			}
 			if err != nil || s.n == 0 {
 				return JSON{}, ref, false, err
@@ -115,9 +122,10 @@ func (s *scan) Next() (JSON, bool, error) {
 	return doc, ok, err
 }
 
-func (s *scan) Close() { s.sc.Close() }
-
-// closedScanner takes the place of one that could not be opened.
-type closedScanner struct{ engine.Scanner }
-
-func (closedScanner) Close() {}
+func (s *scan) Close() {
+	s.sc.Close()
+	for _, sc := range s.rest {
+		sc.Close()
+	}
+	s.rest = nil
+}

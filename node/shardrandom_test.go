@@ -85,6 +85,10 @@ func randomCommand(t *rapid.T) string {
 	match := fmt.Sprintf(`{"$match": %s}`, f)
 	by, acc := randomField.Draw(t, "group"), rapid.SampledFrom([]string{"$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop"}).Draw(t, "acc")
 	group := fmt.Sprintf(`{"$group": {"_id": %q, "a": {%q: "$n"}, "c": {"$sum": 1}}}, {"$sort": {"_id": 1}}`, "$"+by, acc)
+	switch acc { // these depend on the order, which without a sort is an index's or a shard's
+	case "$first", "$last", "$push":
+		group = `{"$sort": {"_id": 1}}, ` + group
+	}
 	if acc == "$addToSet" {
 		group = fmt.Sprintf(`{"$group": {"_id": %q, "a": {"$addToSet": "$n"}}}, {"$project": {"a": {"$size": "$a"}}}, {"$sort": {"_id": 1}}`, "$"+by)
 	}

@@ -71,7 +71,7 @@ func posixZone(s string) (*time.Location, bool) {
 		}
 		abbrev, rest = s[:i], s[i:]
 	}
-	if rest == "" || len(s) > 80 || abbrev == "" {
+	if rest == "" || len(s) > 80 {
 		return nil, false
 	}
 	summer := false
@@ -98,6 +98,9 @@ func posixZone(s string) (*time.Location, bool) {
 		}
 	}
 	if summer {
+		if abbrev == "" {
+			return nil, false
+		}
 		return posixRuleZone(s, strings.ToUpper(abbrev), -sign*total, strings.Contains(s, ","))
 	}
 	return time.FixedZone(strings.ToUpper(abbrev), -sign*total), true

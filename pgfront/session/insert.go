@@ -70,8 +70,10 @@ func (i *sinkInsert) run() (int64, error) {
 
 // bulkInsert is an INSERT whose rows come from outside: COPY FROM, CREATE TABLE AS.
 type bulkInsert struct {
-	s  *Session
-	po *portal
+	s       *Session
+	po      *portal
+	columns int
+	src     sqltypes.RowSource
 }
 
 // prepareInsert plans INSERT INTO rel (columns) over two rows of parameters, so
@@ -112,19 +114,25 @@ func (s *Session) prepareInsert(rel *catalog.Relation, columns []*catalog.Column
 		class = planner.ClassNodeWrite
 	}
 	q.stmt = &planner.Statement{Text: p.stmt.Text, AST: &pg.Node{Node: &pg.Node_InsertStmt{InsertStmt: ins}}, Planned: true, Class: class}
-	if err := s.compile(q, cat); err != nil {
-		return nil, err
-	}
-	plan, err := withSource(q.plan, len(columns), src)
-	if err != nil {
-		return nil, err
-	}
-	q.plan = plan
 	args := make([]sqltypes.Datum, len(q.declared))
 	for i := range args {
 		args[i] = sqltypes.Null
 	}
-	return &bulkInsert{s: s, po: &portal{s: s, p: q, plan: plan, args: args}}, nil
+	b := &bulkInsert{s: s, po: &portal{s: s, p: q, args: args}, columns: len(columns), src: src}
+	return b, b.plan(b.po, cat)
+}
+
+// plan makes the plan for a catalogue; nothing of the source has been read yet.
+func (b *bulkInsert) plan(p *portal, cat *catalog.Catalog) error {
+	if err := b.s.compile(p.p, cat); err != nil {
+		return err
+	}
+	plan, err := withSource(p.p.plan, b.columns, b.src)
+	if err != nil {
+		return err
+	}
+	p.p.plan, p.plan = plan, plan
+	return nil
 }
 
 // filteredValues is SELECT * FROM (VALUES …) AS rel (columns) WHERE cond.
@@ -140,7 +148,7 @@ func filteredValues(values *pg.SelectStmt, names []*pg.Node, rel string, where *
 // run inserts everything and returns the number of rows.
 func (b *bulkInsert) run() (int64, error) {
 	defer b.po.close()
-	if err := b.s.startFixed(b.po); err != nil {
+	if err := b.s.startWith(b.po, b.plan); err != nil {
 		return 0, err
 	}
 	if b.po.exec != nil && b.s.tx.txn != nil {

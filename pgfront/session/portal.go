@@ -139,13 +139,7 @@ func (p *portal) restart(err error) (again bool) {
 	return s.startWith(p, s.replan) == nil
 }
 
-// startFixed is start for a plan that cannot be made anew.
-func (s *Session) startFixed(p *portal) error {
-	return s.startWith(p, func(*portal, *catalog.Catalog) error {
-		return pgerror.New(pgerror.TRSerializationFailure, "the table was changed by a concurrent statement")
-	})
-}
-
+// startWith begins the plan's execution; replan makes it anew for a catalogue that has moved on.
 func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) error) error {
 	plan := p.plan
 	if s.tx.readOnly && plan.Class.Writes() {
