@@ -26,8 +26,8 @@ type Scan struct {
 	cols  []*Column // of the chunk being decoded
 
 	building bool
-	past     []byte
-	skipped  int64
+	past     []byte   // of Next
+	skipped  int64    // rows passed over
 	given    bool     // building was given up; guarded by t.mu
 	written  []string // keys changed since the scan began; guarded by t.mu
 }
@@ -155,9 +155,6 @@ func (s *Scan) find(pos, end []byte, own string) Step {
 	}
 	return Step{}
 }
-
-// Builds reports whether the scan may still leave chunks behind.
-func (s *Scan) Builds() bool { return s.building }
 
 // Keep offers rows that were read: the n rows with lo < key ≤ hi, all of them.
 func (s *Scan) Keep(lo, hi []byte, n int, vecs []*expr.Vec) {

@@ -68,7 +68,10 @@ func (m *memScan) begin(s *scanner) {
 		attrs[i] = colcache.Attr{Num: a, Typ: s.tbl.Rel.Columns[a-1].Type.OID}
 	}
 	m.scan = s.st.cols.Scan(s.tbl.Rel.StorageID, s.st.applied.Position.Index, attrs)
-	if m.off = m.scan == nil; !m.off && !s.started {
+	m.off = m.scan == nil
+	// No row has the prefix of its table as its key, but one may have the lower bound
+	// of a span: the first batch of a span is read, and places the rest.
+	if !m.off && !s.started && s.spec.Spans == nil {
 		m.pos, m.placed = append(m.pos, s.spans[0].lo...), true
 	}
 }

@@ -288,3 +288,30 @@ func TestColumnsPassedOver(t *testing.T) {
 		t.Errorf("%d rows passed over", skipped)
 	}
 }
+
+// A range that begins with the key at which a chunk ends has that row, once, also
+// when its first batch is a large one.
+func TestColumnsAtTheEdge(t *testing.T) {
+	s, _ := columnEngine(t, 1<<30)
+	r := counterTable(t, s, 6000)
+	from := func(lo int64) engine.ScanSpec {
+		return engine.ScanSpec{Rel: r, RowHint: 4000, Spans: []engine.Span{{Lo: ints(lo), LoInc: true}}}
+	}
+	check := func(spec engine.ScanSpec) {
+		t.Helper()
+		v := openView(t, s)
+		defer v.Close()
+		sameAsRows(t, v, spec)
+	}
+	for range 2 {
+		check(from(100)) // leaves chunks that do not begin where those of a whole scan do
+	}
+	for range 3 {
+		check(engine.ScanSpec{Rel: r})
+	}
+	for lo := int64(0); lo < 6000; lo++ {
+		if m := lo % 1024; m < 2 || m > 1021 || lo%100 == 0 {
+			check(from(lo))
+		}
+	}
+}
