@@ -144,7 +144,12 @@ func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqlt
 }
 
 func (d ddlSession) each(ctx context.Context, plan *planner.Plan, f func([]sqltypes.Datum) error) error {
-	x, err := exec.Start(ctx, d.rt, plan, exec.Args{Txn: d.Txn(), Env: d.s.Env()})
+	return eachRow(ctx, d.rt, plan, exec.Args{Txn: d.Txn(), Env: d.s.Env()}, f)
+}
+
+// eachRow runs a plan and calls f for every row, which it may not keep.
+func eachRow(ctx context.Context, rt *exec.Runtime, plan *planner.Plan, args exec.Args, f func([]sqltypes.Datum) error) error {
+	x, err := exec.Start(ctx, rt, plan, args)
 	if err != nil {
 		return err
 	}
@@ -156,13 +161,9 @@ func (d ddlSession) each(ctx context.Context, plan *planner.Plan, f func([]sqlty
 		if err != nil || n == 0 {
 			return err
 		}
-		for k := range b.Rows() {
-			i := k
-			if b.Sel != nil {
-				i = int(b.Sel[k])
-			}
+		for _, i := range b.Selection() {
 			for j := range row {
-				row[j] = b.Cols[j].Datum(i)
+				row[j] = b.Cols[j].Datum(int(i))
 			}
 			if err := f(row); err != nil {
 				return err

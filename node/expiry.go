@@ -14,29 +14,19 @@ import (
 // MongoDB's TTL monitor does.
 const expiryInterval = time.Minute
 
-// runExpiry deletes documents that are older than their collection's TTL index
+// expire deletes documents that are older than their collection's TTL index
 // says, and recorded changes that are kept no longer, where this node leads the
 // shard that has them.
-func (n *Node) runExpiry() {
-	defer n.wg.Done()
-	t := time.NewTicker(expiryInterval)
-	defer t.Stop()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-t.C:
-		}
-		engines := []engine.Engine{n.shard}
-		n.groupsMu.Lock()
-		for _, h := range n.groups {
-			engines = append(engines, h.shard)
-		}
-		n.groupsMu.Unlock()
-		for _, e := range engines {
-			if err := expireDocuments(n.ctx, e, time.Now()); err != nil && n.ctx.Err() == nil {
-				n.log.Warn("deleting expired documents", "error", err)
-			}
+func (n *Node) expire() {
+	engines := []engine.Engine{n.shard}
+	n.groupsMu.Lock()
+	for _, h := range n.groups {
+		engines = append(engines, h.shard)
+	}
+	n.groupsMu.Unlock()
+	for _, e := range engines {
+		if err := expireDocuments(n.ctx, e, time.Now()); err != nil && n.ctx.Err() == nil {
+			n.log.Warn("deleting expired documents", "error", err)
 		}
 	}
 }

@@ -82,32 +82,22 @@ func (n *Node) rollups() []rollup {
 	return out
 }
 
-// runRollups refreshes continuous aggregates by their policies.
-func (n *Node) runRollups() {
-	defer n.wg.Done()
-	t := time.NewTicker(rollupTick)
-	defer t.Stop()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-t.C:
-		}
-		if n.Ready() != nil {
+// followPolicies refreshes continuous aggregates by their policies.
+func (n *Node) followPolicies() {
+	if n.Ready() != nil {
+		return
+	}
+	for _, r := range n.rollups() {
+		p := r.view.Rollup.Policy
+		k := jobKey{r.view.OID, 'f'}
+		now := n.nowUsec()
+		if p == nil || n.jobs.get(k).next > now || n.ctx.Err() != nil {
 			continue
 		}
-		for _, r := range n.rollups() {
-			p := r.view.Rollup.Policy
-			k := jobKey{r.view.OID, 'f'}
-			now := n.nowUsec()
-			if p == nil || n.jobs.get(k).next > now || n.ctx.Err() != nil {
-				continue
-			}
-			err := n.runPolicy(r, now)
-			n.jobs.ran(k, now, p.Every, err)
-			if err != nil && n.ctx.Err() == nil {
-				n.log.Warn("refresh of a continuous aggregate", "relation", r.view.Name, "error", err)
-			}
+		err := n.runPolicy(r, now)
+		n.jobs.ran(k, now, p.Every, err)
+		if err != nil && n.ctx.Err() == nil {
+			n.log.Warn("refresh of a continuous aggregate", "relation", r.view.Name, "error", err)
 		}
 	}
 }

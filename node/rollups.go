@@ -7,7 +7,6 @@ import (
 
 	"ostraka/engine/catalog"
 	"ostraka/exec"
-	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/planner/bind"
 	"ostraka/sqltypes"
@@ -50,27 +49,7 @@ func runRollup(ctx context.Context, rt *exec.Runtime, database sqltypes.OID, vie
 	if err != nil {
 		return err
 	}
-	x, err := exec.Start(ctx, rt, plan, exec.Args{View: v, Env: env})
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	b := &expr.Batch{}
-	row := make([]sqltypes.Datum, len(plan.Columns))
-	for {
-		k, err := x.Next(b)
-		if err != nil || k == 0 {
-			return err
-		}
-		for _, i := range b.Selection() {
-			for j := range row {
-				row[j] = b.Cols[j].Datum(int(i))
-			}
-			if err := f(row); err != nil {
-				return err
-			}
-		}
-	}
+	return eachRow(ctx, rt, plan, exec.Args{View: v, Env: env}, f)
 }
 
 // firstRollupProc is the OID of refresh_continuous_aggregate; 9740 to 9789 are this

@@ -57,40 +57,30 @@ func (n *Node) seriesTables() []uint64 {
 	return out
 }
 
-// runHolders keeps n.holders.
-func (n *Node) runHolders() {
-	defer n.wg.Done()
-	t := time.NewTicker(holdersInterval)
-	defer t.Stop()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-t.C:
-		}
-		if n.group == nil {
+// askHolders keeps n.holders.
+func (n *Node) askHolders() {
+	if n.group == nil {
+		return
+	}
+	now := map[string][]uint64{}
+	for _, m := range n.group.Metrics().Members {
+		if m.ID == n.cfg.NodeID {
 			continue
 		}
-		now := map[string][]uint64{}
-		for _, m := range n.group.Metrics().Members {
-			if m.ID == n.cfg.NodeID {
-				continue
-			}
-			ctx, cancel := context.WithTimeout(n.ctx, holdersInterval)
-			var list []uint64
-			err := n.host.Call(ctx, m.ID, m.Addr, "series", struct{}{}, &list)
-			cancel()
-			if err != nil { // what it had, it most likely has
-				n.holders.mu.Lock()
-				list = n.holders.have[m.ID]
-				n.holders.mu.Unlock()
-			}
-			now[m.ID] = list
+		ctx, cancel := context.WithTimeout(n.ctx, holdersInterval)
+		var list []uint64
+		err := n.host.Call(ctx, m.ID, m.Addr, "series", struct{}{}, &list)
+		cancel()
+		if err != nil { // what it had, it most likely has
+			n.holders.mu.Lock()
+			list = n.holders.have[m.ID]
+			n.holders.mu.Unlock()
 		}
-		n.holders.mu.Lock()
-		n.holders.have = now
-		n.holders.mu.Unlock()
+		now[m.ID] = list
 	}
+	n.holders.mu.Lock()
+	n.holders.have = now
+	n.holders.mu.Unlock()
 }
 
 // remoteTimeout bounds reaching a node and beginning a scan there.

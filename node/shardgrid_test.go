@@ -31,6 +31,20 @@ func countDocs(t *testing.T, v engine.View) int {
 	return n
 }
 
+// countCopies counts the documents in the shards that a node hosts.
+func countCopies(t *testing.T, n *Node) (total int) {
+	t.Helper()
+	for _, h := range n.hostedShards() {
+		v, err := h.shard.View(bounded(t), postgresDB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += countDocs(t, v)
+		v.Close()
+	}
+	return total
+}
+
 // The merge grid: every command with every sort, skip, take and filter gives over
 // three shards what one server gives.
 func TestMergeGrid(t *testing.T) {

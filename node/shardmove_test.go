@@ -104,16 +104,7 @@ func TestChunkMovesUnderLoad(t *testing.T) {
 	c.want("SELECT count(*) FROM ostraka.chunk_moves", "0")
 	c.want("SELECT shard, count(*) FROM ostraka.chunk_map GROUP BY 1 ORDER BY 1", "one|128 two|128")
 	// No copies are left where the chunks are not.
-	total := 0
-	for _, h := range n.hostedShards() {
-		v, err := h.shard.View(bounded(t), postgresDB)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += countDocs(t, v)
-		v.Close()
-	}
-	if total != len(model) {
+	if total := countCopies(t, n); total != len(model) {
 		t.Errorf("%d copies of %d documents", total, len(model))
 	}
 }
@@ -214,16 +205,7 @@ func TestCancelChunkMove(t *testing.T) {
 	c.want("SELECT count(*) FROM ostraka.chunk_moves", "0")
 	c.want("SELECT shard, count(*) FROM ostraka.chunk_map GROUP BY 1", "home|256")
 	c.want("SELECT doc.count('c')", "301")
-	total := 0
-	for _, h := range n.hostedShards() {
-		v, err := h.shard.View(bounded(t), postgresDB)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += countDocs(t, v)
-		v.Close()
-	}
-	if total != 0 {
+	if total := countCopies(t, n); total != 0 {
 		t.Errorf("%d copies were left on the target", total)
 	}
 	// Past the switch.

@@ -259,6 +259,33 @@ func code(err error) string {
 	return fmt.Sprint(err)
 }
 
+// sameAnswers runs test files directly and through a router, with all drivers; each
+// run has a database of its own, which prepare makes.
+func sameAnswers(ctx context.Context, t *testing.T, files []string, direct, through string, prepare func(db string)) {
+	t.Helper()
+	for i, path := range files {
+		for _, how := range []struct{ name, dsn, driver string }{
+			{"direct", direct, "pgx"}, {"router", through, "pgx"}, {"router-extended", through, "pgx-extended"}, {"router-pq", through, "pq"},
+		} {
+			t.Run(filepath.Base(path)+"/"+how.name, func(t *testing.T) {
+				f, err := sqltest.ParseFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				db := fmt.Sprintf("%s%d_%s", strings.ToLower(strings.SplitN(t.Name(), "/", 2)[0]), i, strings.ReplaceAll(how.name, "-", "_"))
+				prepare(db)
+				rep, err := sqltest.Run(ctx, f, sqltest.Options{DSN: strings.Replace(how.dsn, "/postgres?", "/"+db+"?", 1), Driver: sqltest.Drivers()[how.driver]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, fail := range rep.Failures {
+					t.Error(fail)
+				}
+			})
+		}
+	}
+}
+
 // TestSameAnswers: test files recorded from PostgreSQL 15 pass through the router.
 func TestSameAnswers(t *testing.T) {
 	nodes := dsns(t)
@@ -272,30 +299,12 @@ func TestSameAnswers(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("there are no test files")
 	}
-	for i, path := range files {
-		for _, how := range []struct{ name, dsn, driver string }{
-			{"direct", nodes[0], "pgx"}, {"router", through, "pgx"}, {"router-extended", through, "pgx-extended"}, {"router-pq", through, "pq"},
-		} {
-			t.Run(filepath.Base(path)+"/"+how.name, func(t *testing.T) {
-				f, err := sqltest.ParseFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				db := fmt.Sprintf("slt%d_%s", i, strings.ReplaceAll(how.name, "-", "_"))
-				exec(t, admin, "CREATE DATABASE "+db)
-				for _, dsn := range nodes {
-					awaitDatabase(t, strings.Replace(dsn, "/postgres?", "/"+db+"?", 1))
-				}
-				rep, err := sqltest.Run(ctx, f, sqltest.Options{DSN: strings.Replace(how.dsn, "/postgres?", "/"+db+"?", 1), Driver: sqltest.Drivers()[how.driver]})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, fail := range rep.Failures {
-					t.Error(fail)
-				}
-			})
+	sameAnswers(ctx, t, files, nodes[0], through, func(db string) {
+		exec(t, admin, "CREATE DATABASE "+db)
+		for _, dsn := range nodes {
+			awaitDatabase(t, strings.Replace(dsn, "/postgres?", "/"+db+"?", 1))
 		}
-	}
+	})
 }
 
 // awaitDatabase waits until a node has a database.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"ostraka/node"
-	"ostraka/sqltest"
 )
 
 // plain are three servers that do not know of each other, shared by the tests.
@@ -277,29 +275,11 @@ func TestPlainSameAnswers(t *testing.T) {
 	for _, name := range []string{"queries", "transactions", "on_conflict"} {
 		files = append(files, "../sqltest/testdata/core/"+name+".slt")
 	}
-	for i, path := range files {
-		for _, how := range []struct{ name, dsn, driver string }{
-			{"direct", servers[3], "pgx"}, {"router", through, "pgx"}, {"router-extended", through, "pgx-extended"}, {"router-pq", through, "pq"},
-		} {
-			t.Run(filepath.Base(path)+"/"+how.name, func(t *testing.T) {
-				f, err := sqltest.ParseFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				db := fmt.Sprintf("plain%d_%s", i, strings.ReplaceAll(how.name, "-", "_"))
-				for _, s := range servers {
-					exec(t, connect(t, s, pgx.QueryExecModeExec), "CREATE DATABASE "+db)
-				}
-				rep, err := sqltest.Run(ctx, f, sqltest.Options{DSN: strings.Replace(how.dsn, "/postgres?", "/"+db+"?", 1), Driver: sqltest.Drivers()[how.driver]})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, fail := range rep.Failures {
-					t.Error(fail)
-				}
-			})
+	sameAnswers(ctx, t, files, servers[3], through, func(db string) {
+		for _, s := range servers {
+			exec(t, connect(t, s, pgx.QueryExecModeExec), "CREATE DATABASE "+db)
 		}
-	}
+	})
 }
 
 // TestPlainCounters: a command with the shard key asks one server, the others see

@@ -72,6 +72,9 @@ func (c *Cache) Remember(id uint64) {
 	c.budget.add(t)
 }
 
+// Knows reports whether a table is remembered.
+func (c *Cache) Knows(id uint64) bool { return c.table(id) != nil }
+
 func (c *Cache) table(id uint64) *table {
 	if c.count.Load() == 0 {
 		return nil

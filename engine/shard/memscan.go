@@ -60,7 +60,7 @@ func (m *memScan) begin(s *scanner) {
 	if m.off || m.scan != nil || s.size < expr.BatchSize {
 		return
 	}
-	if m.off = !s.columnar(); m.off {
+	if m.off = !s.st.cols.Knows(s.tbl.Rel.StorageID) || !s.columnar(); m.off {
 		return
 	}
 	attrs := make([]colcache.Attr, len(s.spec.Cols))

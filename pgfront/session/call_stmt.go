@@ -72,26 +72,15 @@ func (s *Session) callStmt(p *prepared, n *pg.CallStmt, po *portal) (*outcome, e
 		return nil, err
 	}
 	defer release()
-	params := expr.Params{}
-	if po != nil {
-		params.Bind = po.args
-	}
-	types := func(oid sqltypes.OID) *sqltypes.Type { return sqltypes.LookupType(&s.env, oid) }
 	proc := *call(c)
 	inv := &sqltypes.Call{Env: &s.env, Proc: &proc, RetType: c.call.Typ}
-	var args []sqltypes.Datum
+	var inputs []expr.Expr
 	for _, i := range bind.InputArgs(&proc, c.proc.ArgModes) {
-		e := c.call.Args[i]
-		prog, err := expr.Compile(e, types)
-		if err != nil {
-			return nil, err
-		}
-		d, err := prog.Row(nil, &params, &s.env)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, keepDatum(d))
-		inv.ArgTypes = append(inv.ArgTypes, e.Type())
+		inputs = append(inputs, c.call.Args[i])
+	}
+	args, err := s.callArgs(inv, inputs, po)
+	if err != nil {
+		return nil, err
 	}
 	var first []sqltypes.Datum
 	if err := s.runBody(inv, args, func(row []sqltypes.Datum) error {
@@ -128,14 +117,26 @@ func (s *Session) callOwn(c *procedureCall, po *portal) (*outcome, error) {
 		return nil, err
 	}
 	defer release()
+	inv := &sqltypes.Call{Env: &s.env, Proc: c.call.Proc, RetType: c.call.Typ}
+	args, err := s.callArgs(inv, c.call.Args, po)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.call.Proc.Fn(inv, args); err != nil {
+		return nil, err
+	}
+	return tagged("CALL", nil)
+}
+
+// callArgs computes the arguments of a call, and tells inv their types.
+func (s *Session) callArgs(inv *sqltypes.Call, exprs []expr.Expr, po *portal) ([]sqltypes.Datum, error) {
 	params := expr.Params{}
 	if po != nil {
 		params.Bind = po.args
 	}
 	types := func(oid sqltypes.OID) *sqltypes.Type { return sqltypes.LookupType(&s.env, oid) }
-	inv := &sqltypes.Call{Env: &s.env, Proc: c.call.Proc, RetType: c.call.Typ}
 	var args []sqltypes.Datum
-	for _, e := range c.call.Args {
+	for _, e := range exprs {
 		prog, err := expr.Compile(e, types)
 		if err != nil {
 			return nil, err
@@ -147,10 +148,7 @@ func (s *Session) callOwn(c *procedureCall, po *portal) (*outcome, error) {
 		args = append(args, keepDatum(d))
 		inv.ArgTypes = append(inv.ArgTypes, e.Type())
 	}
-	if _, err := c.call.Proc.Fn(inv, args); err != nil {
-		return nil, err
-	}
-	return tagged("CALL", nil)
+	return args, nil
 }
 
 // call is the procedure as its body sees it: input parameters only.
