@@ -122,7 +122,7 @@ func (c *shardCluster) dial(ctx context.Context, id int32, p *pool) (*pgconn.PgC
 			leader = c.n.shardLeader(ctx, s)
 		}
 		if leader != "" {
-			conn, err := c.connect(ctx, leader, id)
+			conn, err := c.connect(ctx, leader, s)
 			if err == nil {
 				p.led(leader)
 				return conn, nil
@@ -144,7 +144,7 @@ func (c *shardCluster) dial(ctx context.Context, id int32, p *pool) (*pgconn.PgC
 	return nil, last
 }
 
-func (c *shardCluster) connect(ctx context.Context, node string, id int32) (*pgconn.PgConn, error) {
+func (c *shardCluster) connect(ctx context.Context, node string, s *catalog.Shard) (*pgconn.PgConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	addr, err := c.n.peers.sqlAddr(ctx, node)
@@ -152,7 +152,9 @@ func (c *shardCluster) connect(ctx context.Context, node string, id int32) (*pgc
 		return nil, err
 	}
 	return peer.Connect(ctx, peer.Options{Addr: addr, User: c.n.cfg.Superuser, Database: "postgres", App: "shard", Node: c.n.cfg.NodeID,
-		Shard: strconv.Itoa(int(id)), Secret: c.n.secret, Now: c.n.cfg.now(), Dial: c.n.dialer(node)})
+		Shard: strconv.Itoa(int(s.ID)), Secret: c.n.secret, Now: c.n.cfg.now(), Dial: c.n.dialLeader(node, func() bool {
+			return c.n.shardLeader(c.n.ctx, s) == node
+		})})
 }
 
 func (c *shardCluster) close() {

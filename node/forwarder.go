@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"ostraka/peer"
@@ -72,25 +71,31 @@ func (f forwarder) dial(ctx context.Context, leader string, term uint64, id sess
 		return nil, err
 	}
 	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID, PID: id.PID, Shard: f.shard,
-		Secret: f.n.secret, Now: f.n.cfg.now(), Dial: f.n.dialer(leader)})
+		Secret: f.n.secret, Now: f.n.cfg.now(), Dial: f.n.dialLeader(leader, func() bool { return f.group.Leadership().LeaderID == leader })})
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}
-	u := &upstream{Conn: c, n: f.n, group: f.group, leader: leader, term: term}
-	u.watch = time.AfterFunc(time.Hour, u.look)
-	u.watch.Stop()
-	return u, nil
+	return &upstream{Conn: c, group: f.group, leader: leader, term: term}, nil
+}
+
+// dialLeader opens connections to a node that leads a group; see ledConn.
+func (n *Node) dialLeader(to string, leads func() bool) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	dial := n.dialer(to)
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return newLedConn(conn, n.cfg.Heartbeat, leads), nil
+	}
 }
 
 // dialer opens connections to a node; under fault injection they obey the matrix.
 func (n *Node) dialer(to string) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	if n.faults == nil {
-		return nil
-	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
+		if err != nil || n.faults == nil {
+			return conn, err
 		}
 		return n.faults.Conn(conn, n.cfg.NodeID, to), nil
 	}
@@ -99,44 +104,9 @@ func (n *Node) dialer(to string) func(ctx context.Context, network, addr string)
 // upstream is a session on the node that led when it was opened.
 type upstream struct {
 	*peer.Conn
-	n      *Node
 	group  *raft.Group
 	leader string
 	term   uint64 // in which the other session executes, as far as this node knew
-
-	watch   *time.Timer
-	waiting atomic.Bool
-	gone    atomic.Int32 // how often in a row the leader was found not to lead while its answer is awaited
-}
-
-// maxGone is for how many heartbeat time-outs an answer of a node is awaited that
-// does not lead any more, as far as this one knows. It may be cut off, and then
-// only the network's own time-outs would end the wait.
-const maxGone = 4
-
-// Receive implements session.Upstream.
-func (u *upstream) Receive(ctx context.Context) (byte, []byte, error) {
-	u.gone.Store(0)
-	u.waiting.Store(true)
-	u.watch.Reset(u.n.cfg.Heartbeat)
-	kind, body, err := u.Conn.Receive(ctx)
-	u.waiting.Store(false)
-	u.watch.Stop()
-	return kind, body, err
-}
-
-// look runs while an answer is awaited.
-func (u *upstream) look() {
-	if !u.waiting.Load() {
-		return
-	}
-	if u.group.Leadership().LeaderID == u.leader {
-		u.gone.Store(0)
-	} else if u.gone.Add(1) >= maxGone {
-		u.Conn.Abort()
-		return
-	}
-	u.watch.Reset(u.n.cfg.Heartbeat)
 }
 
 // Stale implements session.Upstream.

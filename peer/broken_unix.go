@@ -26,9 +26,16 @@ func (c *Conn) Broken() bool {
 // Hungup reports, without waiting, that the other end of an idle session has closed
 // the connection or said that it will. Nothing that has arrived is taken from it.
 func Hungup(under net.Conn) bool {
-	t, secured := under.(*tls.Conn)
-	if secured {
-		under = t.NetConn()
+	secured := false
+	for {
+		wrapped, ok := under.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		if _, ok := under.(*tls.Conn); ok {
+			secured = true
+		}
+		under = wrapped.NetConn()
 	}
 	tcp, ok := under.(*net.TCPConn)
 	if !ok {
