@@ -37,13 +37,14 @@ func main() {
 	docs := flag.Int("docs", 50000, "documents in the collection")
 	rounds := flag.Int("rounds", 3, "rounds; the median counts")
 	clients := flag.Int("clients", 8, "connections that ask at the same time")
+	seconds := flag.Float64("seconds", 1, "length of a measurement")
 	only := flag.String("only", "", "regular expression of the operations to measure")
 	flag.Parse()
 	pick, err := regexp.Compile(*only)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := run(*program, *docs, *rounds, *clients, pick); err != nil {
+	if err := run(*program, *docs, *rounds, *clients, time.Duration(*seconds*float64(time.Second)), pick); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -114,7 +115,7 @@ func workloads(docs int) []workload {
 	}
 }
 
-func run(program string, docs, rounds, clients int, pick *regexp.Regexp) error {
+func run(program string, docs, rounds, clients int, length time.Duration, pick *regexp.Regexp) error {
 	dir, err := os.MkdirTemp("", "bench-documents-")
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func run(program string, docs, rounds, clients int, pick *regexp.Regexp) error {
 		var got [2][]float64
 		for range rounds {
 			for k := range list {
-				per, err := measure(ctx, list[k], pools[k], w, k == 0)
+				per, err := measure(ctx, list[k], pools[k], w, k == 0, length)
 				if err != nil {
 					return fmt.Errorf("%s on %s: %w", w.name, list[k].Name, err)
 				}
@@ -188,8 +189,8 @@ func run(program string, docs, rounds, clients int, pick *regexp.Regexp) error {
 	return nil
 }
 
-// measure runs an operation on all connections for about a second and returns CPU µs for one.
-func measure(ctx context.Context, s *servers.Server, pool []*pgx.Conn, w workload, ostraka bool) (float64, error) {
+// measure runs an operation on all connections for a while and returns CPU µs for one.
+func measure(ctx context.Context, s *servers.Server, pool []*pgx.Conn, w workload, ostraka bool, length time.Duration) (float64, error) {
 	op := w.postgres
 	if ostraka {
 		op = w.ostraka
@@ -200,7 +201,7 @@ func measure(ctx context.Context, s *servers.Server, pool []*pgx.Conn, w workloa
 	var wg sync.WaitGroup
 	for k, c := range pool {
 		wg.Go(func() {
-			for errs[k] == nil && time.Since(start) < time.Second {
+			for errs[k] == nil && time.Since(start) < length {
 				sql, args := op(int(n.Add(1)))
 				rows, err := c.Query(ctx, sql, args...)
 				if err == nil {
