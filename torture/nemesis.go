@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,12 +45,15 @@ func (n *nemesis) run(ctx context.Context, faults []Fault) []occurrence {
 	begin := time.Now()
 	n.busy = map[*cluster.Node]bool{}
 	var wg sync.WaitGroup
-	for _, f := range faults {
+	for i, f := range faults {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Until(begin.Add(f.At))):
 		}
 		if ctx.Err() != nil {
+			for _, f := range faults[i:] {
+				n.finished(occurrence{Fault: f, Err: ctx.Err()})
+			}
 			break
 		}
 		if alone(f.Kind) {
@@ -58,11 +62,7 @@ func (n *nemesis) run(ctx context.Context, faults []Fault) []occurrence {
 		wg.Add(1)
 		run := func() {
 			defer wg.Done()
-			o := n.one(ctx, f)
-			n.log("%v", o)
-			n.mu.Lock()
-			n.done = append(n.done, o)
-			n.mu.Unlock()
+			n.finished(n.one(ctx, f))
 		}
 		if alone(f.Kind) {
 			run()
@@ -73,6 +73,13 @@ func (n *nemesis) run(ctx context.Context, faults []Fault) []occurrence {
 	wg.Wait()
 	n.c.Links.Heal()
 	return n.done
+}
+
+func (n *nemesis) finished(o occurrence) {
+	n.log("%v", o)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.done = append(n.done, o)
 }
 
 func (n *nemesis) one(ctx context.Context, f Fault) occurrence {
@@ -111,9 +118,10 @@ func (n *nemesis) one(ctx context.Context, f Fault) occurrence {
 	return o
 }
 
-// choose resolves a role to nodes and marks them busy; it waits for a leader.
+// choose resolves a role to nodes and marks them busy; it waits for a leader and
+// until other faults leave as many nodes as the role has.
 func (n *nemesis) choose(ctx context.Context, f Fault) ([]*cluster.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		lead, err := n.c.Leader(ctx)
@@ -135,48 +143,53 @@ func (n *nemesis) pick(f Fault, lead *cluster.Node) []*cluster.Node {
 	rng := rand.New(rand.NewPCG(f.Pick, 1))
 	all := append([]*cluster.Node(nil), n.c.Nodes...)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	few := (len(all) - 1) / 2
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var out []*cluster.Node
-	add := func(x *cluster.Node, limit int) {
-		if len(out) < limit && (ofLinks(f.Kind) || !n.busy[x]) {
-			out = append(out, x)
-		}
-	}
-	switch f.Role {
-	case Leader:
-		add(lead, 1)
-	case WithLead:
-		add(lead, 1)
-		for _, x := range all {
-			if x != lead {
-				add(x, few)
-			}
-		}
-	case Follower, Minority:
-		limit := few
-		if f.Role == Follower {
-			limit = 1
-		}
-		for _, x := range all {
-			if x != lead {
-				add(x, limit)
-			}
-		}
-	case Majority:
-		for _, x := range all {
-			add(x, few+1)
-		}
-	default:
-		for _, x := range all {
-			add(x, len(all))
-		}
-	}
+	out := choice(f, lead, all, func(x *cluster.Node) bool { return ofLinks(f.Kind) || !n.busy[x] })
 	for _, x := range out {
 		if !ofLinks(f.Kind) {
 			n.busy[x] = true
 		}
+	}
+	return out
+}
+
+// choice is the nodes that a fault's role means, in the order of all; none if
+// there are not as many as it means that are free.
+func choice(f Fault, lead *cluster.Node, all []*cluster.Node, free func(*cluster.Node) bool) []*cluster.Node {
+	few := (len(all) - 1) / 2
+	var out []*cluster.Node
+	want := 1
+	add := func(from ...*cluster.Node) {
+		for _, x := range from {
+			if len(out) < want && free(x) && !slices.Contains(out, x) {
+				out = append(out, x)
+			}
+		}
+	}
+	followers := slices.DeleteFunc(slices.Clone(all), func(x *cluster.Node) bool { return x == lead })
+	switch f.Role {
+	case Leader:
+		add(lead)
+	case WithLead:
+		if add(lead); len(out) == 1 {
+			want = few
+			add(followers...)
+		}
+	case Follower:
+		add(followers...)
+	case Minority:
+		want = few
+		add(followers...)
+	case Majority:
+		want = few + 1
+		add(all...)
+	default:
+		want = len(all)
+		add(all...)
+	}
+	if len(out) < want {
+		return nil
 	}
 	return out
 }
@@ -241,21 +254,12 @@ func (n *nemesis) pause(ctx context.Context, f Fault, nodes []*cluster.Node) (st
 
 // links cuts or slows what lies between the nodes and the others.
 func (n *nemesis) links(ctx context.Context, f Fault, nodes []*cluster.Node) (string, error) {
-	held, slowed, broken := n.c.Links.Hits()
-	in := map[*cluster.Node]bool{}
-	for _, x := range nodes {
-		in[x] = true
-	}
-	set := func(rule cluster.Link) {
-		for _, a := range n.c.Nodes {
-			for _, b := range n.c.Nodes {
-				if a == b || in[a] == in[b] {
-					continue
-				}
-				if f.Kind == Asymmetric && in[a] != f.Flag {
-					continue
-				}
-				n.c.Links.Set(a.ID, b.ID, rule)
+	var edges []cluster.Edge
+	for _, a := range n.c.Nodes {
+		for _, b := range n.c.Nodes {
+			in := slices.Contains(nodes, a)
+			if in != slices.Contains(nodes, b) && (f.Kind != Asymmetric || in == f.Flag) {
+				edges = append(edges, cluster.Edge{From: a.ID, To: b.ID})
 			}
 		}
 	}
@@ -263,47 +267,75 @@ func (n *nemesis) links(ctx context.Context, f Fault, nodes []*cluster.Node) (st
 	if f.Kind == SlowLink {
 		rule = cluster.Link{Delay: f.Amount / 2, Jitter: f.Amount}
 	}
-	set(rule)
-	n.sleep(ctx, f.For)
-	set(cluster.Link{})
-	h, s, b := n.c.Links.Hits()
-	switch {
-	case f.Kind == SlowLink && s == slowed:
-		return "", errors.New("nothing was sent over the slow links")
-	case f.Kind != SlowLink && h == held:
-		return "", errors.New("nothing was sent over the cut links")
+	d := n.c.Links.Disturb(rule, edges)
+	// Members talk all the time, but not ones that another fault has stopped.
+	err := window{length: f.For, extra: patience, met: func(_ context.Context, x *cluster.Node) (bool, error) { return d.Met(x.ID) > 0, nil }}.stayOpen(ctx, nodes)
+	d.Lift()
+	if err != nil {
+		return "", fmt.Errorf("sending over the disturbed links: %w", err)
 	}
-	return fmt.Sprintf("%d messages held, %d delayed, %d connections broken", h-held, s-slowed, b-broken), nil
+	return d.String(), nil
 }
 
 // inside are the faults that a node's process has of its own.
 func (n *nemesis) inside(ctx context.Context, f Fault, nodes []*cluster.Node) (string, error) {
-	word := map[Kind]string{SlowDisk: "disk", Clock: "clock"}[f.Kind]
-	tell := func(x *cluster.Node, command string) (cluster.Stat, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	word, what, provoke := "disk", "syncs delayed", n.write
+	count := func(s cluster.Stat) int64 { return s.SlowSyncs }
+	if f.Kind == Clock {
+		word, what, provoke = "clock", "readings of the clock", n.readClock
+		count = func(s cluster.Stat) int64 { return s.ClockReads }
+	}
+	tell := func(ctx context.Context, x *cluster.Node, command string) (int64, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience/2)
 		defer cancel()
-		return x.Tell(ctx, command)
+		s, err := x.Tell(ctx, command)
+		return count(s), err
 	}
-	before := make([]cluster.Stat, len(nodes))
+	before, now := map[*cluster.Node]int64{}, map[*cluster.Node]int64{}
 	var errs []error
-	for i, x := range nodes {
-		s, err := tell(x, word+" "+f.Amount.String())
-		before[i], errs = s, append(errs, err)
+	for _, x := range nodes {
+		v, err := tell(ctx, x, word+" "+f.Amount.String())
+		before[x], errs = v, append(errs, err)
 	}
-	n.sleep(ctx, f.For)
+	met := func(ctx context.Context, x *cluster.Node) (bool, error) {
+		v, err := tell(ctx, x, "stat")
+		now[x] = v
+		return v > before[x], err
+	}
+	errs = append(errs, window{length: f.For, extra: patience, met: met, provoke: provoke}.stayOpen(ctx, nodes))
 	total := int64(0)
-	for i, x := range nodes {
-		s, err := tell(x, word+" 0s")
+	for _, x := range nodes {
+		_, err := tell(context.WithoutCancel(ctx), x, word+" 0s")
 		errs = append(errs, err)
-		total += s.SlowSyncs - before[i].SlowSyncs + s.ClockReads - before[i].ClockReads
+		total += now[x] - before[x]
 	}
 	if err := errors.Join(errs...); err != nil {
 		return "", err
 	}
-	if total == 0 {
-		return "", errors.New("nothing was delayed or read")
+	return fmt.Sprintf("%d %s", total, what), nil
+}
+
+// write makes one entry of the log, which every member syncs: through x, or
+// through another node where x does not reach the leader.
+func (n *nemesis) write(ctx context.Context, x *cluster.Node) error {
+	err := cluster.Exec(ctx, x, provoked)
+	for _, y := range n.c.Nodes {
+		if err == nil {
+			break
+		}
+		if y != x {
+			err = cluster.Exec(ctx, y, provoked)
+		}
 	}
-	return fmt.Sprintf("%d syncs delayed or readings of the clock", total), nil
+	return err
+}
+
+// provoked is a write that changes no data.
+const provoked = "NOTIFY torture, 'a write for a fault to meet'"
+
+// readClock lets x read its clock.
+func (n *nemesis) readClock(ctx context.Context, x *cluster.Node) error {
+	return cluster.Exec(ctx, x, "SELECT clock_timestamp()")
 }
 
 // membership removes a voter and, later, brings it back.

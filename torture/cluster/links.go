@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,70 +24,134 @@ type Link struct {
 	Delay, Jitter time.Duration
 }
 
-type edge struct{ from, to string }
+// Edge is a link and its direction, between the ids of two nodes.
+type Edge struct{ From, To string }
 
 // Links is the network between the nodes: every connection between two of them
 // goes through it. It knows who called from the first bytes of a connection.
 type Links struct {
 	mu      sync.Mutex
-	rules   map[edge]Link     // guarded by mu
-	changed chan struct{}     // closed at the next change; guarded by mu
-	conns   map[*passage]bool // guarded by mu
-	rng     *rand.Rand        // guarded by mu
+	rules   map[Edge][]*Disturbance // guarded by mu
+	changed chan struct{}           // closed at the next change; guarded by mu
+	conns   map[*passage]bool       // guarded by mu
+	rng     *rand.Rand              // guarded by mu
 
-	held, slowed, broken atomic.Int64
-	wg                   sync.WaitGroup
+	wg sync.WaitGroup
 }
 
 // NewLinks returns a healthy network; seed decides its jitter.
 func NewLinks(seed uint64) *Links {
-	return &Links{rules: map[edge]Link{}, changed: make(chan struct{}), conns: map[*passage]bool{}, rng: rand.New(rand.NewPCG(seed, 17))}
+	return &Links{rules: map[Edge][]*Disturbance{}, changed: make(chan struct{}), conns: map[*passage]bool{}, rng: rand.New(rand.NewPCG(seed, 17))}
 }
 
-// Set changes the link from → to.
-func (l *Links) Set(from, to string, rule Link) {
+// Disturbance is a rule on some links. Several can concern one link: it is cut
+// when one of them cuts it, and their delays add up.
+type Disturbance struct {
+	links  *Links
+	rule   Link
+	met    map[Edge]*atomic.Int64 // chunks held back or delayed; the map does not change
+	broken atomic.Int64
+}
+
+// Disturb applies a rule to the edges until it is lifted.
+func (l *Links) Disturb(rule Link, edges []Edge) *Disturbance {
+	d := &Disturbance{links: l, rule: rule, met: map[Edge]*atomic.Int64{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if rule == (Link{}) {
-		delete(l.rules, edge{from, to})
-	} else {
-		l.rules[edge{from, to}] = rule
-	}
-	if rule.Reset {
+	for _, e := range edges {
+		if d.met[e] != nil {
+			continue
+		}
+		d.met[e] = &atomic.Int64{}
+		l.rules[e] = append(l.rules[e], d)
+		if !rule.Reset {
+			continue
+		}
 		for p := range l.conns {
-			if p.from == from && p.to == to || p.from == to && p.to == from {
+			if p.from == e.From && p.to == e.To || p.from == e.To && p.to == e.From {
 				p.close()
-				l.broken.Add(1)
+				d.broken.Add(1)
 			}
 		}
 	}
-	close(l.changed)
-	l.changed = make(chan struct{})
+	l.wake()
+	return d
 }
 
-// Heal makes every link healthy.
+// Lift ends the disturbance.
+func (d *Disturbance) Lift() {
+	l := d.links
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := range d.met {
+		var rest []*Disturbance
+		for _, other := range l.rules[e] {
+			if other != d {
+				rest = append(rest, other)
+			}
+		}
+		l.rules[e] = rest
+	}
+	l.wake()
+}
+
+// Met counts the chunks, to the node or from it, that were held back or delayed.
+func (d *Disturbance) Met(id string) int64 {
+	n := int64(0)
+	for e, c := range d.met {
+		if e.From == id || e.To == id {
+			n += c.Load()
+		}
+	}
+	return n
+}
+
+// String tells what it has met altogether.
+func (d *Disturbance) String() string {
+	n := int64(0)
+	for _, c := range d.met {
+		n += c.Load()
+	}
+	if d.rule.Cut {
+		return fmt.Sprintf("%d messages held, %d connections broken", n, d.broken.Load())
+	}
+	return fmt.Sprintf("%d messages delayed", n)
+}
+
+// Heal lifts every disturbance.
 func (l *Links) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.rules)
+	l.wake()
+}
+
+// wake lets whoever waits look again. l.mu is held.
+func (l *Links) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// Hits counts chunks held back, chunks delayed and connections broken so far.
-func (l *Links) Hits() (held, slowed, broken int64) {
-	return l.held.Load(), l.slowed.Load(), l.broken.Load()
-}
-
-func (l *Links) rule(from, to string) (Link, time.Duration, <-chan struct{}) {
+// rule is what happens to a chunk now: who cuts the link, else who delays it and
+// for how long together.
+func (l *Links) rule(e Edge) (cut, slow []*Disturbance, delay time.Duration, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.rules[edge{from, to}]
-	d := r.Delay
-	if r.Jitter > 0 {
-		d += time.Duration(l.rng.Int64N(int64(r.Jitter)))
+	for _, d := range l.rules[e] {
+		if d.rule.Cut {
+			cut = append(cut, d)
+			continue
+		}
+		each := d.rule.Delay
+		if d.rule.Jitter > 0 {
+			each += time.Duration(l.rng.Int64N(int64(d.rule.Jitter)))
+		}
+		if each > 0 {
+			slow = append(slow, d)
+			delay += each
+		}
 	}
-	return r, d, l.changed
+	return cut, slow, delay, l.changed
 }
 
 // passage is one connection through the network.
@@ -186,12 +251,16 @@ func (l *Links) pump(p *passage, src, dst net.Conn, from, to string) {
 
 // cross waits until a chunk may go from → to; false when the connection is gone.
 func (l *Links) cross(p *passage, from, to string) bool {
-	for waited := false; ; {
-		r, delay, changed := l.rule(from, to)
-		if r.Cut {
-			if !waited {
-				l.held.Add(1)
-				waited = true
+	e := Edge{from, to}
+	var counted []*Disturbance // that hold this chunk back
+	for {
+		cut, slow, delay, changed := l.rule(e)
+		if len(cut) > 0 {
+			for _, d := range cut {
+				if !slices.Contains(counted, d) {
+					counted = append(counted, d)
+					d.met[e].Add(1)
+				}
 			}
 			select {
 			case <-changed:
@@ -203,7 +272,9 @@ func (l *Links) cross(p *passage, from, to string) bool {
 			}
 		}
 		if delay > 0 {
-			l.slowed.Add(1)
+			for _, d := range slow {
+				d.met[e].Add(1)
+			}
 			select {
 			case <-time.After(delay):
 			case <-p.gone:

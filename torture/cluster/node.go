@@ -41,6 +41,8 @@ type process struct {
 	stdin io.WriteCloser
 	out   chan Stat
 	done  chan struct{} // closed when it has ended
+	tell  chan struct{} // whoever has put something in may give commands
+	told  int64         // commands given; owned by who may give them
 	// meant is set before it is ended on purpose.
 	meant bool // guarded by Node.mu
 }
@@ -50,6 +52,7 @@ type Stat struct {
 	SlowSyncs  int64 `json:"slow_syncs"`  // syncs of the disk that were delayed
 	ClockReads int64 `json:"clock_reads"` // readings of a clock that had jumped
 	Lost       int64 `json:"lost"`        // bytes not synced at the moment
+	Commands   int64 `json:"commands"`    // commands served, this one too
 }
 
 // DSN is how clients connect.
@@ -68,6 +71,17 @@ func Query[T any](ctx context.Context, n *Node, sql string, args ...any) (v T, e
 	}
 	defer conn.Close(ctx)
 	return v, conn.QueryRow(ctx, sql, args...).Scan(&v)
+}
+
+// Exec runs one statement on the node.
+func Exec(ctx context.Context, n *Node, sql string) error {
+	conn, err := n.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql)
+	return err
 }
 
 // Start starts the node's process and waits until clients can connect.
@@ -117,7 +131,7 @@ func (n *Node) launch() (*process, error) {
 	}
 	defer log.Close()
 	cmd.Stderr = log
-	p := &process{cmd: cmd, out: make(chan Stat, 16), done: make(chan struct{})}
+	p := &process{cmd: cmd, out: make(chan Stat, 16), done: make(chan struct{}), tell: make(chan struct{}, 1)}
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -216,7 +230,7 @@ func (n *Node) signal(sig syscall.Signal) bool {
 	return n.proc != nil && n.proc.cmd.Process.Signal(sig) == nil
 }
 
-// state is the process's state in /proc once it is stopped, or what it is after a second.
+// state is the process's state in /proc once it is stopped, or what it is after ten seconds.
 func (n *Node) state() string {
 	n.mu.Lock()
 	p := n.proc
@@ -225,7 +239,7 @@ func (n *Node) state() string {
 		return ""
 	}
 	state := ""
-	for range 100 {
+	for range 1000 {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 		if err != nil {
 			return ""
@@ -239,7 +253,7 @@ func (n *Node) state() string {
 	return state
 }
 
-// Tell gives the process's own faults a command (see package agent) and returns
+// Tell gives the process's own faults a command (see package nodeproc) and returns
 // its counters.
 func (n *Node) Tell(ctx context.Context, command string) (Stat, error) {
 	n.mu.Lock()
@@ -248,18 +262,26 @@ func (n *Node) Tell(ctx context.Context, command string) (Stat, error) {
 	if p == nil {
 		return Stat{}, fmt.Errorf("node %s does not run", n.ID)
 	}
-	for len(p.out) > 0 {
-		<-p.out
+	select {
+	case p.tell <- struct{}{}:
+		defer func() { <-p.tell }()
+	case <-ctx.Done():
+		return Stat{}, ctx.Err()
 	}
 	if _, err := io.WriteString(p.stdin, command+"\n"); err != nil {
 		return Stat{}, err
 	}
-	select {
-	case s := <-p.out:
-		return s, nil
-	case <-p.done:
-		return Stat{}, errEnded
-	case <-ctx.Done():
-		return Stat{}, ctx.Err()
+	p.told++
+	for {
+		select {
+		case s := <-p.out:
+			if s.Commands == p.told { // not a late answer to one that was given up
+				return s, nil
+			}
+		case <-p.done:
+			return Stat{}, errEnded
+		case <-ctx.Done():
+			return Stat{}, ctx.Err()
+		}
 	}
 }

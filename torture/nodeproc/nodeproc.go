@@ -108,6 +108,7 @@ func (f *faults) now() time.Time {
 
 func (f *faults) serve(in io.Reader, out io.Writer) {
 	enc := json.NewEncoder(out)
+	commands := int64(0)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		word, arg, _ := strings.Cut(lines.Text(), " ")
 		d, err := time.ParseDuration(arg)
@@ -117,7 +118,8 @@ func (f *faults) serve(in io.Reader, out io.Writer) {
 		case word == "clock" && err == nil:
 			f.offset.Store(int64(d))
 		}
-		if enc.Encode(cluster.Stat{SlowSyncs: f.fs.Slow(), ClockReads: f.reads.Load(), Lost: f.fs.Unsynced()}) != nil {
+		commands++
+		if enc.Encode(cluster.Stat{SlowSyncs: f.fs.Slow(), ClockReads: f.reads.Load(), Lost: f.fs.Unsynced(), Commands: commands}) != nil {
 			return
 		}
 	}
