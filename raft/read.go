@@ -26,6 +26,11 @@ func (g *Group) ReadBarrier(ctx context.Context) (commitlog.Position, error) {
 	if plantedStaleBarrier {
 		return commitlog.Position{}, nil
 	}
+	if l := g.lead.get(); l.IsLeader {
+		if index := g.raft.CommitIndex(); g.leaseHolds(l.Term) {
+			return commitlog.Position{Index: index}, nil
+		}
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, 4*g.timers.Election)

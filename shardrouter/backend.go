@@ -43,8 +43,9 @@ type Transaction interface {
 	Rollback()
 }
 
-// EngineBackend is a shard whose engine is in this process and leads, or at
-// least may be read.
+// EngineBackend is a shard whose engine is in this process and leads, as far as this
+// node knows. What is read of another shard than shard 0 is confirmed first: it has
+// everything that was acknowledged before, also if the shard is led elsewhere by now.
 type EngineBackend struct {
 	Engine engine.Engine
 	// Home says that it is shard 0. DB is then the database of the collections;
@@ -69,6 +70,9 @@ func (b EngineBackend) Run(ctx context.Context, req *Request) (docstore.Result, 
 		return docstore.Result{}, err
 	}
 	if !writes {
+		if err := b.confirm(ctx); err != nil {
+			return docstore.Result{}, err
+		}
 		v, err := b.Engine.View(ctx, b.database())
 		if err != nil {
 			return docstore.Result{}, err
@@ -87,6 +91,15 @@ func (b EngineBackend) Run(ctx context.Context, req *Request) (docstore.Result, 
 
 // maxStale bounds how often a write begins anew because of concurrent DDL.
 const maxStale = 10
+
+// confirm waits for the newest state of another shard; what sessions read of shard 0
+// is as ostraka.read_consistency says.
+func (b EngineBackend) confirm(ctx context.Context) error {
+	if b.Home {
+		return nil
+	}
+	return engine.Confirm(ctx, b.Engine)
+}
 
 func (b EngineBackend) write(ctx context.Context, req *Request) (docstore.Result, error) {
 	t, err := b.begin(ctx, TxnOptions{})
@@ -114,6 +127,9 @@ func (b EngineBackend) Begin(ctx context.Context, o TxnOptions) (Transaction, er
 }
 
 func (b EngineBackend) begin(ctx context.Context, o TxnOptions) (*engineTxn, error) {
+	if err := b.confirm(ctx); err != nil {
+		return nil, err
+	}
 	opts := engine.TxnOptions{Database: b.database(), Isolation: o.Isolation, ReadOnly: o.ReadOnly}
 	tx, err := b.Engine.Begin(ctx, opts)
 	if err != nil {
@@ -129,6 +145,9 @@ type engineTxn struct {
 }
 
 func (t *engineTxn) Run(ctx context.Context, req *Request) (docstore.Result, error) {
+	if err := t.b.confirm(ctx); err != nil { // each statement may have a snapshot of its own
+		return docstore.Result{}, err
+	}
 	if err := t.tx.StartStatement(ctx); err != nil {
 		return docstore.Result{}, err
 	}

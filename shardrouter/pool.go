@@ -109,11 +109,8 @@ func (p *SessionPool) take(ctx context.Context) (*pgconn.PgConn, error) {
 	}
 	c, err := p.dial(ctx)
 	if err == nil {
-		for name, sql := range map[string]string{"r": sqlRead, "w": sqlWrite} {
-			if _, err = c.Prepare(ctx, name, sql, []uint32{uint32(sqltypes.OIDBytea)}); err != nil {
-				closeSession(c)
-				break
-			}
+		if err = prepare(ctx, c); err != nil {
+			closeSession(c)
 		}
 	}
 	if err != nil {
@@ -122,6 +119,20 @@ func (p *SessionPool) take(ctx context.Context) (*pgconn.PgConn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// prepare makes a new session ready for requests. Its reads have everything that was
+// acknowledged before them: whom it was opened to may not lead any more.
+func prepare(ctx context.Context, c *pgconn.PgConn) error {
+	if _, err := c.Exec(ctx, "SET ostraka.read_consistency = linearizable").ReadAll(); err != nil {
+		return err
+	}
+	for name, sql := range map[string]string{"r": sqlRead, "w": sqlWrite} {
+		if _, err := c.Prepare(ctx, name, sql, []uint32{uint32(sqltypes.OIDBytea)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // give takes a session back; a broken one is closed.

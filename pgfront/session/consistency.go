@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"time"
 
 	"ostraka/engine"
 	"ostraka/engine/commitlog"
@@ -76,9 +75,9 @@ func (s *Session) awaitState(class planner.Class) error {
 	}
 	switch s.conf.readLevel {
 	case readLinearizable:
-		return s.unconfirmed(s.waitLeader())
+		return engine.Confirm(s.env.Ctx, s.deps.Engine)
 	case readBounded:
-		return s.unconfirmed(s.deps.Engine.WaitFresh(s.env.Ctx, s.conf.maxStaleness))
+		return engine.Unconfirmed(s.env.Ctx, s.deps.Engine.WaitFresh(s.env.Ctx, s.conf.maxStaleness))
 	}
 	return nil
 }
@@ -98,31 +97,6 @@ func (s *Session) awaitPosition(pos commitlog.Position) error {
 		WithDetail("It has applied %s.", s.deps.Engine.Applied()).
 		WithHint("Ask another node, or raise ostraka.position_timeout.")
 }
-
-// unconfirmed is the error of a read that cannot be proven as new as it must be.
-func (s *Session) unconfirmed(err error) error {
-	var pe *pgerror.Error
-	if err == nil || errors.As(err, &pe) || s.env.Ctx.Err() != nil {
-		return err
-	}
-	return pgerror.Wrap(err, pgerror.CannotConnectNow, "the read cannot be confirmed as current").
-		WithDetail("No majority of the nodes answers, or this node cannot catch up with it.").
-		WithHint("Reads with ostraka.read_consistency = local still work; try again when a majority of the nodes is up.")
-}
-
-// waitLeader waits until everything acknowledged before now is applied here.
-func (s *Session) waitLeader() error {
-	pos, err := s.deps.Engine.Log().ReadBarrier(s.env.Ctx)
-	if err != nil || !s.deps.Engine.Applied().Less(pos) {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(s.env.Ctx, barrierTimeout)
-	defer cancel()
-	return s.deps.Engine.WaitApplied(ctx, pos)
-}
-
-// barrierTimeout bounds the wait for a position that the leader has confirmed.
-const barrierTimeout = 10 * time.Second
 
 // position is what SHOW ostraka.position answers: everything this session has
 // written or can have read. Where statements ran on the leader, it is asked.

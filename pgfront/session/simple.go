@@ -1,12 +1,13 @@
 package session
 
 import (
-	"ostraka/planner/parse"
 	"unicode/utf8"
 
+	"ostraka/engine"
 	"ostraka/expr"
 	"ostraka/pgfront/wire"
 	"ostraka/planner"
+	"ostraka/planner/parse"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -208,7 +209,7 @@ func (s *Session) analyzeFresh(p *prepared) error {
 	if err == nil || s.leads() || s.tx.txn != nil || !mayLag(err) {
 		return err
 	}
-	if werr := s.waitLeader(); werr != nil {
+	if werr := engine.Confirm(s.env.Ctx, s.deps.Engine); werr != nil {
 		return err
 	}
 	return s.analyze(p)
