@@ -88,6 +88,11 @@ func (l *compareLeaf) one(v JSON) bool {
 			return v.Str() == l.str
 		}
 		c = strings.Compare(v.Str(), l.str)
+	case ClassBool:
+		if v.Kind() != sqltypes.JSONBool {
+			return false
+		}
+		c = compareSame(ClassBool, v, l.val)
 	default:
 		if ClassOf(v) != l.class {
 			return false

@@ -3,6 +3,7 @@ package docstore
 import (
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"ostraka/sqltypes"
 )
@@ -12,6 +13,9 @@ type Path struct {
 	Text  string
 	parts []string
 	index []int // the part as an array index, -1 if it is none
+	// near is where in an object each part was found last: documents of one collection
+	// are much alike.
+	near []atomic.Int32
 	// Of updates (arrayFilters.positional): which part is $, 0 for none; the filters
 	// of the parts that are $[name].
 	matched  int
@@ -22,6 +26,7 @@ type Path struct {
 func ParsePath(s string) (*Path, error) {
 	p := &Path{Text: s, parts: strings.Split(s, ".")}
 	p.index = make([]int, len(p.parts))
+	p.near = make([]atomic.Int32, len(p.parts))
 	for i, part := range p.parts {
 		if part == "" {
 			return nil, invalid("path %q has an empty part", s)
@@ -45,8 +50,8 @@ func arrayIndex(s string) int {
 // Get follows the path through objects only (shard keys, _id): a missing member
 // or an array on the way is not found.
 func (p *Path) Get(doc JSON) (JSON, bool) {
-	for _, part := range p.parts {
-		v, ok := doc.Lookup(part)
+	for i := range p.parts {
+		v, ok := p.member(doc, i)
 		if !ok {
 			return JSON{}, false
 		}
@@ -66,13 +71,26 @@ func (p *Path) any(j JSON, i int, l leaf) bool {
 		if j.Kind() == sqltypes.JSONArray {
 			return p.anyElement(j, i, l)
 		}
-		v, ok := j.Lookup(p.parts[i])
+		v, ok := p.member(j, i)
 		if !ok {
 			return l.at(JSON{}, false)
 		}
 		j = v
 	}
 	return l.at(j, true)
+}
+
+// member is the member of an object that part i names.
+func (p *Path) member(j JSON, i int) (JSON, bool) {
+	if i >= len(p.near) { // not made by ParsePath
+		return j.Lookup(p.parts[i])
+	}
+	was := int(p.near[i].Load())
+	v, at, ok := j.LookupNear(p.parts[i], was)
+	if at != was {
+		p.near[i].Store(int32(at))
+	}
+	return v, ok
 }
 
 func (p *Path) anyElement(j JSON, i int, l leaf) bool {

@@ -120,3 +120,22 @@ func BenchmarkJSONB(b *testing.B) {
 		}
 	})
 }
+
+// LookupNear finds what Lookup finds, wherever it is told to look first.
+func TestLookupNear(t *testing.T) {
+	for _, text := range []string{`{}`, `{"a":1}`, `{"b":1,"a":{"c":2},"long":"x","longer":null}`, `[1,2]`, `"s"`, `null`} {
+		j, err := ParseJSONB(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"a", "b", "long", "longer", "", "c", "missing"} {
+			for near := -1; near < 6; near++ {
+				want, found := j.Lookup(key)
+				got, at, ok := j.LookupNear(key, near)
+				if ok != found || got != want || ok && j.Key(at) != key {
+					t.Errorf("%s of %s near %d: %v at %d, %t", key, text, near, got, at, ok)
+				}
+			}
+		}
+	}
+}

@@ -164,13 +164,31 @@ func (j JSON) Lookup(key string) (JSON, bool) {
 	return j.Value(i), true
 }
 
-// lookup16 is Lookup in an object with 16-bit offsets: the common case, without
-// reading the header again at every step.
+// lookup16 is Lookup in an object with 16-bit offsets: the common case.
 func (j JSON) lookup16(key string) (JSON, bool) {
-	s := j.s
-	n := int(be16(s[1:]))
-	ends := s[3:]     // of the keys, then of the values
-	data := s[3+4*n:] // the keys, then the values
+	n := int(be16(j.s[1:]))
+	at := j.search16(n, key)
+	if at < 0 {
+		return JSON{}, false
+	}
+	return j.pair16(n, at), true
+}
+
+// pair16 is the value of pair at, of n.
+func (j JSON) pair16(n, at int) JSON {
+	ends := j.s[3:]     // of the keys, then of the values
+	data := j.s[3+4*n:] // the keys, then the values
+	keys := int(be16(ends[2*n-2:]))
+	from := 0
+	if at > 0 {
+		from = int(be16(ends[2*(n+at)-2:]))
+	}
+	return JSON{data[keys+from : keys+int(be16(ends[2*(n+at):]))]}
+}
+
+// search16 finds a key without reading the header again at every step; -1 when it is not there.
+func (j JSON) search16(n int, key string) int {
+	ends, data := j.s[3:], j.s[3+4*n:]
 	lo, hi := 0, n
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
@@ -187,19 +205,40 @@ func (j JSON) lookup16(key string) (JSON, bool) {
 				hi = mid
 			}
 		case k == key:
-			keys := int(be16(ends[2*n-2:]))
-			from := 0
-			if mid > 0 {
-				from = int(be16(ends[2*(n+mid)-2:]))
-			}
-			return JSON{data[keys+from : keys+int(be16(ends[2*(n+mid):]))]}, true
+			return mid
 		case k < key:
 			lo = mid + 1
 		default:
 			hi = mid
 		}
 	}
-	return JSON{}, false
+	return -1
+}
+
+// LookupNear is Lookup for callers that look for one key in many objects of much the
+// same shape: near is the place where it was found last, at the place where it is now.
+func (j JSON) LookupNear(key string, near int) (v JSON, at int, ok bool) {
+	s := j.s
+	if len(s) <= 2 || s[0] != tagObject {
+		v, ok = j.Lookup(key)
+		return v, near, ok
+	}
+	n := int(be16(s[1:]))
+	ends := s[3:]
+	if uint(near) < uint(n) {
+		data := s[3+4*n:]
+		from := 0
+		if near > 0 {
+			from = int(be16(ends[2*near-2:]))
+		}
+		if data[from:be16(ends[2*near:])] == key {
+			return j.pair16(n, near), near, true
+		}
+	}
+	if at = j.search16(n, key); at < 0 {
+		return JSON{}, near, false
+	}
+	return j.pair16(n, at), at, true
 }
 
 func (j JSON) find(key string) int {

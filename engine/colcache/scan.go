@@ -65,6 +65,16 @@ func (s *Scan) Close() {
 	s.t.builders = slices.DeleteFunc(s.t.builders, func(x *Scan) bool { return x == s })
 }
 
+// Building reports that the scan may leave rows in memory.
+func (s *Scan) Building() bool {
+	if !s.building {
+		return false
+	}
+	s.t.mu.Lock()
+	defer s.t.mu.Unlock()
+	return !s.given && !s.t.gone
+}
+
 // wrote notes a change. t.mu is held.
 func (s *Scan) wrote(key []byte) {
 	if s.given {

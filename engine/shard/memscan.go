@@ -1,10 +1,12 @@
 package shard
 
 import (
+	"slices"
 	"unsafe"
 
 	"ostraka/engine/colcache"
 	"ostraka/expr"
+	"ostraka/sqltypes"
 )
 
 // memScan is a scanner's use of the columns that earlier scans have left in memory.
@@ -43,13 +45,16 @@ func (m *memScan) close() {
 // order, of a table as it is committed.
 func (s *scanner) columnar() bool {
 	sp := &s.spec
-	if s.ix != nil || sp.Refs || sp.Reverse || sp.Keep != nil || sp.Steady || len(s.spans) != 1 {
+	if s.ix != nil || sp.Refs || sp.Reverse || sp.Steady || len(s.spans) != 1 {
 		return false
 	}
-	for _, a := range sp.Cols {
-		if a < 0 {
+	for i, a := range sp.Cols {
+		if a < 0 || sp.Keep != nil && (s.dec.Finish()[i].Kind != sqltypes.KBytes || !s.tbl.Rel.Columns[a-1].NotNull) {
 			return false
 		}
+	}
+	if sp.Keep != nil && !slices.Contains(sp.Cols, sp.KeepAttr) {
+		return false
 	}
 	cat := s.st.cats.Database(s.cat.DB)
 	return cat != nil && cat.Relation(sp.Rel.OID) == sp.Rel
@@ -126,12 +131,31 @@ func (m *memScan) reach(key []byte) bool {
 	return true
 }
 
-// toMemory leaves what was read, n rows in the decoder.
-func (s *scanner) toMemory(n int) {
+// sift leaves out rows that were decoded before Keep was asked; the vectors are of
+// byte strings without NULLs, and the scanner's own.
+func (s *scanner) sift(n int, vecs []*expr.Vec) int {
+	at := slices.Index(s.spec.Cols, s.spec.KeepAttr)
+	kept := 0
+	for i, v := range vecs[at].Str[:n] {
+		if !s.spec.Keep(v) {
+			continue
+		}
+		if kept < i {
+			for _, vec := range vecs {
+				vec.Str[kept] = vec.Str[i]
+			}
+		}
+		kept++
+	}
+	return kept
+}
+
+// toMemory leaves what was read, n rows in the decoder and some that Keep left out.
+func (s *scanner) toMemory(n, out int) {
 	m := &s.mem
 	if m.scan == nil {
 		before := m.rows
-		m.rows += n
+		m.rows += n + out
 		if s.st.cols.Worth(before, m.rows) && s.columnar() {
 			s.st.cols.Remember(s.tbl.Rel.StorageID)
 		}

@@ -42,7 +42,8 @@ type scanner struct {
 	started bool // the iterator is at an entry that was delivered
 	done    bool
 	size    int
-	skipped int // rows that Keep left out
+	skipped int  // rows that Keep left out
+	late    bool // Keep is asked when rows are decoded: all go to memory
 
 	// While the transaction waits for a lock, see park.go.
 	txn    *Txn              // nil: not watched
@@ -217,16 +218,33 @@ func (s *scanner) Next(b *expr.Batch) (int, error) {
 		if n, vecs := s.fromMemory(); n > 0 {
 			s.started = true
 			s.use.Read(s.by, 0, int64(n))
+			if s.spec.Keep != nil {
+				if n = s.sift(n, vecs); n == 0 {
+					if s.ctx.Err() != nil {
+						return 0, context.Cause(s.ctx)
+					}
+					continue
+				}
+			}
 			b.N, b.Sel, b.Cols = n, nil, vecs
 			return n, nil
 		}
+		s.late = s.spec.Keep != nil && s.mem.scan != nil && s.mem.scan.Building()
 		s.dec.Reset()
 		s.refs = s.refs[:0]
+		before := s.skipped
 		var err error
 		if n, err = s.fill(); err != nil {
 			return 0, err
 		}
-		s.toMemory(n)
+		s.toMemory(n, s.skipped-before)
+		if s.late {
+			s.started = true
+			n = s.sift(n, s.dec.Finish())
+			if n == 0 && s.ctx.Err() != nil {
+				return 0, context.Cause(s.ctx)
+			}
+		}
 		if n > 0 || s.done {
 			break
 		}
@@ -396,7 +414,7 @@ func (s *scanner) emit(n int, key, val []byte, seq uint32) (int, error) {
 			return 0, err
 		}
 	}
-	if s.spec.Keep != nil {
+	if s.spec.Keep != nil && !s.late {
 		v, err := s.tbl.VarValue(val, s.spec.KeepAttr)
 		if err != nil {
 			return 0, err
