@@ -28,6 +28,9 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 		return nil, pgerror.New(pgerror.CannotConnectNow, "this node is not a member of a cluster").
 			WithHint("Call raft_init() to start a cluster with it, or raft_add_learner() on a member of one.")
 	}
+	if f.group.Removed() {
+		return nil, notMember(f.group)()
+	}
 	var last error
 	// An election takes a moment: nothing has been sent, so waiting for it is safe.
 	ctx, cancel := context.WithTimeout(ctx, leaderPatience)
@@ -53,9 +56,6 @@ func (f forwarder) Open(ctx context.Context, id session.Identity) (session.Upstr
 		case <-ctx.Done():
 			if last == nil {
 				last = errors.New("no leader is known")
-				if removed(f.group.Metrics(), n.cfg.NodeID) {
-					last = errNotMember
-				}
 			}
 			return nil, pgerror.Wrap(last, pgerror.CannotConnectNow, "no leader can be reached to execute the statement").
 				WithDetail("%s", last.Error()).WithHint("Reads that need no leader still work; try again when a majority of the nodes is up.")

@@ -146,7 +146,7 @@ func (n *Node) openShard(id int32) (*hosted, error) {
 	var once sync.Once
 	var deps session.Deps
 	h.deps = func(reg *session.Registry) *session.Deps {
-		once.Do(func() { deps = depsOn(n, reg, id, e, forwarder{n: n, group: g, shard: strconv.Itoa(int(id))}) })
+		once.Do(func() { deps = depsOn(n, reg, id, e, g) })
 		return &deps
 	}
 	n.groupsMu.Lock()

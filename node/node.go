@@ -313,7 +313,7 @@ func (n *Node) Ready() error {
 	switch {
 	case len(m.Members) == 0:
 		return errors.New("not a member of a cluster: call raft_init() or add this node to one")
-	case m.Leader == "" && removed(m, n.cfg.NodeID):
+	case n.group.Removed():
 		return errNotMember
 	case m.Leader == "":
 		return errors.New("no leader is known")
@@ -326,14 +326,6 @@ func (n *Node) Ready() error {
 		return errors.New("the catalogue has not arrived yet")
 	}
 	return nil
-}
-
-var errNotMember = errors.New("this node is not a member of the cluster any more")
-
-// removed reports that the node was a member and is none any more: its state stands still.
-func removed(m raft.Metrics, node string) bool {
-	_, is := member(m, node)
-	return len(m.Members) > 0 && !is
 }
 
 // DSN is a connection string for this node's superuser, from this machine when the

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"strconv"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
@@ -15,6 +16,7 @@ import (
 	"ostraka/planner/cache"
 	"ostraka/planner/opt"
 	"ostraka/planner/parse"
+	"ostraka/raft"
 	"ostraka/sqltypes"
 
 	_ "ostraka/sqltypes/builtin" // the implementations of built-in functions
@@ -22,11 +24,15 @@ import (
 
 // sessionDeps is what the node's sessions are built on.
 func sessionDeps(n *Node, reg *session.Registry) session.Deps {
-	return depsOn(n, reg, homeShard, n.series.Engine(), forwarder{n: n, group: n.group})
+	return depsOn(n, reg, homeShard, n.series.Engine(), n.group)
 }
 
 // depsOn is what sessions of one shard are built on.
-func depsOn(n *Node, reg *session.Registry, id int32, e engine.Engine, fw session.Forwarder) session.Deps {
+func depsOn(n *Node, reg *session.Registry, id int32, e engine.Engine, group *raft.Group) session.Deps {
+	fw := forwarder{n: n, group: group}
+	if id != homeShard {
+		fw.shard = strconv.Itoa(int(id))
+	}
 	rels := n.relations(reg)
 	rt := &exec.Runtime{Engine: e, Relations: rels, TempDir: n.tempDir(), Logger: n.log}
 	rt.Target = func(cat *catalog.Catalog, rel *catalog.Relation) (*planner.Target, error) {
@@ -35,7 +41,7 @@ func depsOn(n *Node, reg *session.Registry, id int32, e engine.Engine, fw sessio
 	ex := executor{rt: rt}
 	return session.Deps{
 		Engine: e, Planner: newStatements(e), Exec: ex, Utility: utility{rt: rt}, Explainer: explainer{},
-		Forwarder: fw, Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n, Shard: id,
+		Forwarder: fw, Member: notMember(group), Relations: rels, Registry: reg, Logger: n.log, Now: n.cfg.now, NodeName: n.cfg.NodeID, Node: n, Shard: id,
 		Limits: session.Limits{TempDir: n.tempDir()}, Started: n.started, Settings: n.settings,
 		Cache: cache.New(planCacheEntries), Optimize: optimize,
 	}

@@ -42,6 +42,8 @@ type Group struct {
 	led          atomic.Int64  // when the current leadership was established, unix ns
 	transferred  atomic.Uint64 // newest term in which a transfer was begun: no lease in it
 
+	removal removal
+
 	admin sync.Mutex // one membership change at a time on this node
 
 	stop  chan struct{}

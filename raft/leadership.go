@@ -85,6 +85,7 @@ func (l *leadership) run() {
 	var deaf deafness
 	for {
 		established = l.look(established)
+		l.g.lookRemoved(time.Now())
 		if s := l.get(); s.IsLeader && l.g.deaf(&deaf, s.Term, time.Now()) {
 			deaf.since = time.Time{} // once per confirmation
 			l.g.spawn(l.g.stepDownDeaf)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"ostraka/engine"
+	"ostraka/engine/catalog"
 	"ostraka/engine/commitlog"
 	"ostraka/planner"
 	"ostraka/sqltypes/pgerror"
@@ -78,6 +79,33 @@ func (s *Session) awaitState(class planner.Class) error {
 		return engine.Confirm(s.env.Ctx, s.deps.Engine)
 	case readBounded:
 		return engine.Unconfirmed(s.env.Ctx, s.deps.Engine.WaitFresh(s.env.Ctx, s.conf.maxStaleness))
+	}
+	return nil
+}
+
+// standsStill is the error of reading from a replica that is in no membership any more.
+func (s *Session) standsStill() error {
+	if s.deps.Member == nil {
+		return nil
+	}
+	return s.deps.Member()
+}
+
+// frozen refuses a plan that reads what such a replica holds: not the catalogue, by
+// which the node can be looked into, nor time series, which are its own.
+func (s *Session) frozen(plan *planner.Plan) error {
+	if len(plan.Relations) == 0 {
+		return nil
+	}
+	err := s.standsStill()
+	if err == nil {
+		return nil
+	}
+	cat := s.catalog()
+	for _, r := range plan.Relations {
+		if rel := cat.Relation(r.OID); r.OID >= catalog.FirstUserOID && (rel == nil || rel.TimeSeriesSpec() == nil) {
+			return err
+		}
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ type Deps struct {
 	Cache     *cache.Cache
 	Optimize  cache.Planner
 	Forwarder Forwarder // nil: this node always executes itself
+	// Member says why the replica gets no changes any more, nil while it does; a nil
+	// Member: it always does. It is called for every read and must be cheap.
+	Member    func() error
 	Relations planner.Relations
 	Registry  *Registry
 	Logger    *slog.Logger

@@ -26,6 +26,9 @@ func (s *Session) WriteTxn(what string) (engine.Txn, error) {
 
 // ReadView is the state that the running statement reads.
 func (s *Session) ReadView() (engine.View, func(), error) {
+	if err := s.standsStill(); err != nil {
+		return nil, nil, err
+	}
 	if s.tx.txn == nil && s.reading != nil {
 		return s.reading, func() {}, nil
 	}

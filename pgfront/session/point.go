@@ -16,6 +16,9 @@ func (s *Session) pointSelect(po *portal, describe bool) (done bool, err error) 
 		s.tx.state != txImplicit || s.tx.txn != nil || s.tx.isolation == engine.Serializable {
 		return false, nil
 	}
+	if err := s.frozen(plan); err != nil {
+		return false, err
+	}
 	n := len(po.p.cols)
 	if cap(s.args) < n {
 		s.args = make([]sqltypes.Datum, n)
@@ -105,7 +108,7 @@ func (s *Session) readsNewest() bool {
 // Newest is the engine and the catalogue that a statement reads which needs no
 // snapshot; the catalogue is nil when this one does.
 func (s *Session) Newest() (engine.Engine, *catalog.Catalog) {
-	if !s.readsNewest() {
+	if !s.readsNewest() || s.standsStill() != nil {
 		return nil, nil
 	}
 	return s.deps.Engine, s.deps.Engine.Catalog(s.client.Database)

@@ -147,6 +147,9 @@ func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) er
 			return err
 		}
 	}
+	if err := s.frozen(plan); err != nil {
+		return err
+	}
 	for try := 0; ; try++ {
 		run, release, err := s.statement(plan.Class)
 		if err != nil {

@@ -55,6 +55,7 @@ type Mux struct {
 	cfg     MuxConfig
 	ln      net.Listener
 	pending chan struct{}
+	refused *refusals
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
@@ -82,6 +83,7 @@ func NewMux(ln net.Listener, cfg MuxConfig) (*Mux, error) {
 		cfg:     cfg,
 		ln:      ln,
 		pending: make(chan struct{}, maxPending),
+		refused: newRefusals(cfg.Logger, time.Now),
 		layers:  map[uint32]*layer{},
 		conns:   map[net.Conn]struct{}{},
 	}
@@ -126,7 +128,7 @@ func (m *Mux) accept() {
 			if closed || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			m.cfg.Logger.Warn("raft port: accept", "error", err)
+			m.refused.note("raft port: accept", "error", err)
 			time.Sleep(10 * time.Millisecond) // out of descriptors: do not spin
 			continue
 		}
@@ -157,7 +159,7 @@ func (m *Mux) welcome(conn net.Conn) {
 		if err := tc.Handshake(); err != nil {
 			<-m.pending
 			m.drop(raw)
-			m.cfg.Logger.Warn("raft port: TLS handshake", "remote_addr", raw.RemoteAddr().String(), "error", err)
+			m.refused.note("raft port: TLS handshake", "remote_addr", raw.RemoteAddr().String(), "error", err)
 			return
 		}
 		conn = tc
@@ -170,7 +172,7 @@ func (m *Mux) welcome(conn net.Conn) {
 	if err != nil {
 		m.drop(raw)
 		if !errors.Is(err, ErrNoGroup) {
-			m.cfg.Logger.Warn("raft port: refused a connection", "remote_addr", raw.RemoteAddr().String(), "error", err)
+			m.refused.note("raft port: refused a connection", "remote_addr", raw.RemoteAddr().String(), "error", err)
 		}
 		return
 	}
