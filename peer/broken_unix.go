@@ -37,11 +37,11 @@ func Hungup(under net.Conn) bool {
 		}
 		under = wrapped.NetConn()
 	}
-	tcp, ok := under.(*net.TCPConn)
+	sock, ok := under.(syscall.Conn)
 	if !ok {
 		return false
 	}
-	raw, err := tcp.SyscallConn()
+	raw, err := sock.SyscallConn()
 	if err != nil {
 		return true
 	}

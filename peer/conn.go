@@ -54,6 +54,7 @@ type Conn struct {
 	state    string
 	cancelFn func(context.Context) error
 	cancels  sync.WaitGroup
+	pending  atomic.Int32 // cancels on their way
 	canceled atomic.Value // the context for which a cancel was sent
 	timeout  time.Duration
 	// Deadlines in force, moved on only when they have come closer than timeout.
@@ -284,13 +285,18 @@ func (c *Conn) State() string { return c.state }
 // Cancel asks the other node to cancel what runs; it does not wait.
 func (c *Conn) Cancel() {
 	c.cancels.Add(1)
+	c.pending.Add(1)
 	go func() {
 		defer c.cancels.Done()
+		defer c.pending.Add(-1)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		_ = c.cancelFn(ctx) // a cancel that does not arrive has no effect, as with any client
 	}()
 }
+
+// Canceling reports that a cancel is on its way: Send would wait for it.
+func (c *Conn) Canceling() bool { return c.pending.Load() > 0 }
 
 // Abort breaks the connection: a Receive that waits fails. Safe from any goroutine.
 func (c *Conn) Abort() { _ = c.conn.Close() }

@@ -3,6 +3,7 @@ package peer
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -60,6 +61,28 @@ const recent = 100 * time.Millisecond
 
 // Stale reports that the session has been idle for so long that Broken is worth asking.
 func (c *Conn) Stale() bool { return c.timeout == 0 || time.Since(c.used) > recent }
+
+// Replace puts another connection to the same server in the place of the one below,
+// between requests and before others know c; f may refuse.
+func (c *Conn) Replace(f func(net.Conn) (net.Conn, error)) error {
+	if c.r.Buffered() > 0 || c.w.Buffered() > 0 {
+		return errors.New("peer: the connection is in use")
+	}
+	conn, err := f(c.conn)
+	if err == nil {
+		c.conn = conn
+		c.r.Reset(conn)
+		c.w.Reset(conn)
+	}
+	return err
+}
+
+// Answered takes note that a request whose messages did not pass through c has been
+// answered.
+func (c *Conn) Answered(now time.Time) {
+	c.cycles++
+	c.used = now
+}
 
 // Buffered reports that bytes have arrived that Receive has not returned yet.
 func (c *Conn) Buffered() bool { return c.r.Buffered() > 0 }

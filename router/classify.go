@@ -3,7 +3,6 @@ package router
 import (
 	"strconv"
 	"strings"
-	"sync"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
@@ -34,6 +33,8 @@ type script struct {
 	docs            *documents // calls of doc functions, of a script of one statement
 	parts           []*script  // the statements of a script of several
 	text            string     // of a part
+	bare            bool       // read says all
+	parsed          bool
 }
 
 // txnStep is a statement of transaction control.
@@ -56,45 +57,12 @@ type state struct {
 	discard    bool    // DISCARD ALL
 }
 
-// scripts caches what query texts mean: that depends on nothing but the text.
-var scripts struct {
-	mu sync.Mutex
-	m  map[string]*script // guarded by mu
-}
-
-// Bounds of the cache.
-const (
-	maxCached     = 2048
-	maxCachedText = 4096
-)
-
-// analyse classifies a query string. What does not parse goes to the primary,
-// which says what is wrong with it.
-func analyse(sql string) *script {
-	scripts.mu.Lock()
-	sc := scripts.m[sql]
-	scripts.mu.Unlock()
-	if sc != nil {
-		return sc
-	}
-	sc = analyseText(sql)
-	if len(sql) <= maxCachedText {
-		scripts.mu.Lock()
-		if scripts.m == nil || len(scripts.m) >= maxCached {
-			scripts.m = map[string]*script{}
-		}
-		scripts.m[strings.Clone(sql)] = sc
-		scripts.mu.Unlock()
-	}
-	return sc
-}
-
 func analyseText(sql string) *script {
 	list, err := parse.Parse(sql)
 	if err != nil {
 		return &script{}
 	}
-	sc := &script{read: true}
+	sc := &script{read: true, parsed: true}
 	for _, st := range list {
 		text := strings.Clone(st.Text)
 		sc.add(st.AST, text)
@@ -110,6 +78,7 @@ func analyseText(sql string) *script {
 	if sc.control && len(sc.states) > 0 {
 		sc.pin, sc.read = true, false // which of them lasts is not known from outside
 	}
+	sc.bare = !sc.pin && !sc.listen && !sc.control && len(sc.executes)+len(sc.states)+len(sc.parts) == 0 && sc.docs == nil
 	return sc
 }
 

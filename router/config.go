@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -46,6 +47,13 @@ type Config struct {
 	ShardKeys []string
 	Chunks    int
 	Map       string
+	// Loops is the number of event loops, each of which serves its sessions with one
+	// thread; 0: one for every four processors, at most 8.
+	Loops int
+	// Dedicated gives each loop a processor of Go's scheduler for itself, which makes a
+	// statement cheaper: for a program that is nothing but a router.
+	Dedicated bool
+
 	// PoolSize bounds the sessions for documents per server and user.
 	PoolSize int
 
@@ -80,6 +88,7 @@ func (c *Config) Options() []Option {
 		{"max-connections", "clients at once", &c.MaxConnections},
 		{"connect-timeout", "how long the opening of a session on a server may take", &c.ConnectTimeout},
 		{"idle-timeout", "end clients that say nothing for so long; 0: no limit", &c.IdleTimeout},
+		{"loops", "event loops, each a thread; 0: one for every four processors", &c.Loops},
 		{"stats-interval", "how often to log what was done; 0: never", &c.StatsInterval},
 		{"shards", "DSNs of plain servers that share collections; the first has everything else", &c.Shards},
 		{"shard-keys", "collection:path of the collections that are shared", &c.ShardKeys},
@@ -127,6 +136,9 @@ func (c *Config) check() error {
 	if c.PoolSize <= 0 {
 		bad("shard-pool-size: must be positive")
 	}
+	if c.Loops < 0 || c.Loops > 64 {
+		bad("loops: must be between 0 and 64")
+	}
 	if c.MaxConnections <= 0 {
 		bad("max-connections: must be positive")
 	}
@@ -142,6 +154,28 @@ func (c *Config) dialTimeout() time.Duration {
 		return min(c.RequestTimeout, c.ConnectTimeout)
 	}
 	return c.ConnectTimeout
+}
+
+// loops is the number of event loops.
+func (c *Config) loops() int {
+	if c.Loops > 0 {
+		return c.Loops
+	}
+	return min((runtime.NumCPU()+3)/4, 8)
+}
+
+// tick is how often a loop looks at time-outs.
+func (c *Config) tick() time.Duration {
+	d := time.Duration(0)
+	for _, t := range []time.Duration{c.RequestTimeout, c.IdleTimeout} {
+		if t > 0 && (d == 0 || t < d) {
+			d = t
+		}
+	}
+	if d == 0 {
+		return 0
+	}
+	return min(max(d/8, 10*time.Millisecond), time.Second)
 }
 
 // servers parses the DSNs.

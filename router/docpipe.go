@@ -211,7 +211,7 @@ func (s *session) forward(msgs []sent) error {
 		return s.tellFailed(err)
 	}
 	if err = s.send(u, true); err == nil {
-		res := s.relay(u, msgs, true)
+		res := s.relay(u, msgs, true, result{})
 		if err = res.err; err == nil {
 			return s.after(u, sc, res)
 		}

@@ -23,9 +23,10 @@ type pipeline struct {
 type sent struct {
 	kind       byte
 	start, end int
-	name       string  // of the statement, for Parse, Bind, Describe and Close of statements
-	script     *script // of a Parse
-	body       []byte  // of a Parse, kept
+	name       string     // of the statement, for Parse, Bind, Describe and Close of statements
+	script     *script    // of a Parse
+	body       []byte     // of a Parse, kept
+	stmt       *statement // of a Parse that says again what the statement is
 }
 
 func (p *pipeline) reset() {
@@ -126,19 +127,23 @@ func (s *session) segment(synced bool) error {
 // exchange sends the buffered messages in one write and relays what comes back.
 func (s *session) exchange(u *upstream, sc *script, synced bool) error {
 	p := &s.pipe
-	err := s.send(u, synced)
 	var res result
-	if err == nil {
+	if res.err = s.send(u, synced); res.err == nil {
 		expect := p.msgs
 		if expect == nil {
 			expect = []sent{}
 		}
-		res = s.relay(u, expect, synced)
-		err = res.err
+		res = s.relay(u, expect, synced, result{})
 	}
+	return s.exchanged(u, sc, synced, res)
+}
+
+// exchanged ends an exchange that was answered.
+func (s *session) exchanged(u *upstream, sc *script, synced bool, res result) error {
+	p := &s.pipe
 	p.msgs, p.data = p.msgs[:0], p.data[:0]
-	if err != nil {
-		if err := s.lost(u, err, sc, synced && !res.copied); err != nil {
+	if res.err != nil {
+		if err := s.lost(u, res.err, sc, synced && !res.copied); err != nil {
 			return err
 		}
 		p.on, p.skip = nil, !synced || res.copied
@@ -262,7 +267,10 @@ func joined(a, b *script) *script {
 func (s *session) answered(u *upstream, m sent) {
 	switch m.kind {
 	case 'P':
-		st := &statement{parse: m.body, script: m.script}
+		st := m.stmt
+		if st == nil {
+			st = &statement{parse: m.body, script: m.script}
+		}
 		st.on[side(u)] = u
 		if m.name == "" {
 			u.unnamed = st

@@ -61,6 +61,9 @@ func (r *Router) client(g *gate.Conn) {
 		return
 	}
 	s := newSession(r, id, out)
+	if state == nil { // TLS needs the goroutine anyway
+		s.track = r.track()
+	}
 	defer s.close()
 	first, err := s.first()
 	if err != nil {
@@ -71,6 +74,9 @@ func (r *Router) client(g *gate.Conn) {
 	out.Authentication(0, nil)
 	for name, value := range first.status {
 		out.ParameterStatus(name, value)
+	}
+	if s.track != nil {
+		s.lane = s.newLane(g)
 	}
 	s.in = wire.NewReader(src, g, maxMessage)
 	s.in.OnWake = func() error {

@@ -20,8 +20,9 @@ type result struct {
 }
 
 // relay passes frames of u to the client: up to ReadyForQuery when synced, else
-// until every message of expect has been answered or an error ends the pipeline.
-func (s *session) relay(u *upstream, expect []sent, synced bool) (res result) {
+// until every message of expect has been answered or an error ends the pipeline. res
+// is what came of the answer before.
+func (s *session) relay(u *upstream, expect []sent, synced bool, res result) result {
 	for {
 		if !synced && len(expect) == 0 {
 			return res

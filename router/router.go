@@ -27,6 +27,10 @@ type Router struct {
 	turn     atomic.Uint64 // round robin over the replicas
 	sharding *sharding     // nil in read/write splitting
 	stats    stats
+
+	tracks    []*track // empty: every session is a goroutine's alone
+	nextTrack atomic.Uint64
+
 	listener *gate.Listener
 	done     chan struct{} // closed when accepting has ended
 	clients  sync.WaitGroup
@@ -63,6 +67,10 @@ func Start(cfg Config) (*Router, error) {
 	}
 	l, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.startTracks(); err != nil {
+		_ = l.Close()
 		return nil, err
 	}
 	r.listener = gate.Wrap(l, gate.Config{TLS: r.tls, MaxConnections: cfg.MaxConnections, Logger: r.log})
@@ -118,6 +126,9 @@ func (r *Router) Close() error {
 	r.mu.Unlock()
 	r.listener.CloseConns()
 	r.clients.Wait()
+	for _, t := range r.tracks {
+		t.loop.Close()
+	}
 	if r.sharding != nil {
 		r.sharding.closePools()
 	}

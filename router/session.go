@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type session struct {
 	id  identity
 	in  *wire.Reader
 	out *wire.Out
+
+	track *track // nil: none
+	lane  *lane  // nil: the session is its goroutine's alone
 
 	pid, secret int32
 	active      atomic.Pointer[upstream] // what a cancel request is for
@@ -85,6 +89,9 @@ func (s *session) end() {
 	if s.in != nil {
 		s.in.Wake()
 	}
+	if s.lane != nil {
+		s.lane.wake()
+	}
 	if u := s.active.Load(); u != nil {
 		u.Abort()
 	}
@@ -109,6 +116,11 @@ func (s *session) close() {
 // serve runs the session until the client leaves (nil) or it must end.
 func (s *session) serve() error {
 	for {
+		if s.lane != nil && s.atRest() {
+			if err := s.ride(); err != nil {
+				return err
+			}
+		}
 		if d := s.r.cfg.IdleTimeout; d > 0 {
 			if err := s.in.SetDeadline(d, func() error { return errIdle }); err != nil {
 				return err
@@ -184,7 +196,11 @@ func (s *session) call(kind byte, body []byte, sc *script) error {
 	if err := u.Flush(); err != nil {
 		return s.lost(u, err, sc, true)
 	}
-	res := s.relay(u, nil, true)
+	return s.called(u, sc, s.relay(u, nil, true, result{}))
+}
+
+// called ends a call that was answered.
+func (s *session) called(u *upstream, sc *script, res result) error {
 	if res.err != nil {
 		return s.lost(u, res.err, sc, true)
 	}
@@ -220,7 +236,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 		s.active.Store(s.block)
 		return s.block, nil
 	}
-	if s.replica != nil && s.replica.Stale() && s.replica.Broken() {
+	if s.replica != nil && s.replica.stale() && s.replica.Broken() {
 		s.drop(s.replica, true)
 	}
 	if read && !s.pinned && len(s.r.replicas) > 0 {
@@ -236,7 +252,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 	}
 	s.r.stats.primary.Add(1)
 	u := s.primary
-	if u != nil && u.Stale() && u.Broken() {
+	if u != nil && u.stale() && u.Broken() {
 		s.drop(u, true)
 		if s.pinned {
 			return nil, ended(u.server, "was closed")
@@ -281,6 +297,16 @@ func (s *session) openReplica() *upstream {
 
 // adopt makes u one of the session's two.
 func (s *session) adopt(u *upstream) {
+	if s.track != nil {
+		_ = u.Replace(func(c net.Conn) (net.Conn, error) { // over TLS it stays what it is
+			k, err := s.track.loop.Adopt(c)
+			if err != nil {
+				return nil, err
+			}
+			u.sock = k
+			return k, nil
+		})
+	}
 	u.SetTimeout(s.r.cfg.RequestTimeout)
 	if u.replica {
 		s.replica = u

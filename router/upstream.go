@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"ostraka/peer"
+	"ostraka/router/loop"
 )
 
 // Waiting time before a server that failed is tried again: doubles from the first to the last.
@@ -81,6 +82,27 @@ type upstream struct {
 	position string            // ostraka.min_position in force here
 	unnamed  *statement        // its unnamed statement; a simple query drops it
 	closes   []string          // prepared statements to close before the next use
+
+	sock    *loop.Sock // nil: not on a loop
+	riding  bool       // sock is attached to the session's lane
+	suspect bool       // something has arrived between requests
+}
+
+// Broken is peer.Conn's, with what the loop has read ahead.
+func (u *upstream) Broken() bool {
+	if u.sock != nil {
+		if ahead := u.sock.Ahead(); len(ahead) > 0 {
+			return ahead[0] == 'E'
+		}
+	}
+	return u.Conn.Broken()
+}
+
+// stale reports that it is worth asking whether the session is broken.
+func (u *upstream) stale() bool {
+	suspect := u.suspect
+	u.suspect = false
+	return suspect || u.Stale()
 }
 
 // identity is who a client is on the servers.

@@ -38,6 +38,7 @@ func routerCommand() *cobra.Command {
 				return printConfig(cmd, &cfg)
 			}
 			cfg.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+			cfg.Dedicated = true
 			r, err := router.Start(cfg.Config)
 			if err != nil {
 				return err

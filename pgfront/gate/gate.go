@@ -137,7 +137,7 @@ func (l *Listener) CloseUnauthenticated() {
 	defer l.mu.Unlock()
 	for c := range l.conns {
 		if !c.authed.Load() {
-			_ = c.Conn.Close()
+			_ = c.underlying().Close()
 		}
 	}
 }
@@ -148,7 +148,8 @@ func (l *Listener) Unauthenticated() int { return int(l.unauth.Load()) }
 
 // Conn is one client connection.
 type Conn struct {
-	net.Conn
+	net.Conn // guarded by swap against use by other goroutines than the session's
+	swap     sync.Mutex
 	l        *Listener
 	deadline time.Time
 	refuse   *pgerror.Error
@@ -191,7 +192,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 func (c *Conn) Close() error {
 	err := net.ErrClosed
 	c.close.Do(func() {
-		err = c.Conn.Close()
+		err = c.underlying().Close()
 		c.l.mu.Lock()
 		delete(c.l.conns, c)
 		c.l.mu.Unlock()
@@ -203,10 +204,32 @@ func (c *Conn) Close() error {
 	return err
 }
 
+// Replace puts another connection to the same client in the place of the one below,
+// without TLS; only the session's goroutine may call it, and nobody else may have been
+// told of c but the Listener.
+func (c *Conn) Replace(f func(net.Conn) (net.Conn, error)) error {
+	c.swap.Lock()
+	defer c.swap.Unlock()
+	other, err := f(c.Conn)
+	if err == nil {
+		c.Conn = other
+	}
+	return err
+}
+
+func (c *Conn) underlying() net.Conn {
+	c.swap.Lock()
+	defer c.swap.Unlock()
+	return c.Conn
+}
+
 // Linger lets the client read what was written before the connection is closed:
 // closing with unread input would reset it and drop that.
 func (c *Conn) Linger() {
-	tcp, ok := c.Conn.(*net.TCPConn)
+	tcp, ok := c.Conn.(interface {
+		net.Conn
+		CloseWrite() error
+	})
 	if !ok {
 		return
 	}

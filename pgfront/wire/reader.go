@@ -85,6 +85,9 @@ func (r *Reader) Wake() {
 	_ = r.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
+// Woken reports that a Wake has not been handled yet.
+func (r *Reader) Woken() bool { return r.woke.Load() }
+
 // SetDeadline ends a read that is blocked after d by what f returns; d ≤ 0 removes it.
 func (r *Reader) SetDeadline(d time.Duration, f func() error) error {
 	if d <= 0 {

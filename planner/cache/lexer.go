@@ -61,6 +61,15 @@ var byteClass = func() (t [256]byte) {
 	return t
 }()
 
+// TextKey appends to key[:0] what an ordinary statement's text is without its literals:
+// two texts with the same key have the same syntax tree but for constants of the same
+// type. ok is false for statements out of the ordinary. sql is not kept.
+func TextKey(sql string, key []byte) (_ []byte, ok bool) {
+	var room [16]literal
+	key, _, ok = scan(sql, key, room[:0])
+	return key, ok
+}
+
 // scan writes the key of sql into key — the text with every literal replaced by
 // its class — and the literals into lits. It allocates nothing when both have
 // room. ok is false for anything out of the ordinary: other statements than
