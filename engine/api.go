@@ -487,6 +487,7 @@ type LockInfo struct {
 	Type     string // relation, tuple, transactionid, advisory
 	Database sqltypes.OID
 	Relation sqltypes.OID
+	Advisory AdvisoryKey // of type advisory
 	Key      string
 	Mode     string
 	Granted  bool

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -68,14 +69,20 @@ func registerSettings(s *syscat.Set) {
 			}
 			return nil
 		})
-	s.Register("pg_catalog.pg_locks", []string{"locktype", "database", "relation", "transactionid", "pid", "mode", "granted", "fastpath", "waitstart"}, true,
+	s.Register("pg_catalog.pg_locks", []string{"locktype", "database", "relation", "transactionid", "classid", "objid", "objsubid", "virtualxid", "virtualtransaction", "pid", "mode", "granted", "fastpath", "waitstart"}, true,
 		func(q *syscat.Query, emit syscat.Emit) error {
 			sess := sessionIn(q)
 			if sess == nil {
 				return nil
 			}
 			for _, l := range sess.Engine().Locks() {
-				rel, xid, wait := sqltypes.Null, sqltypes.Null, sqltypes.Null
+				rel, xid, class, obj, sub, wait := sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null
+				if l.Type == "advisory" {
+					class, obj, sub = oid(sqltypes.OID(l.Advisory.Hi)), oid(sqltypes.OID(l.Advisory.Lo)), sqltypes.Int(1)
+					if l.Advisory.TwoInts {
+						sub = sqltypes.Int(2)
+					}
+				}
 				if l.Relation != 0 {
 					rel = oid(l.Relation)
 				}
@@ -85,8 +92,12 @@ func registerSettings(s *syscat.Set) {
 				if !l.Granted {
 					wait = timestamp(l.Since)
 				}
-				emit(sqltypes.Text(l.Type), oid(l.Database), rel, xid, sqltypes.Int(int64(l.PID)), sqltypes.Text(l.Mode), sqltypes.Bool(l.Granted), sqltypes.Bool(false), wait)
+				emit(sqltypes.Text(l.Type), oid(l.Database), rel, xid, class, obj, sub, sqltypes.Null, sqltypes.Text(fmt.Sprintf("%d/%d", l.PID, l.Xid)),
+					sqltypes.Int(int64(l.PID)), sqltypes.Text(l.Mode), sqltypes.Bool(l.Granted), sqltypes.Bool(false), wait)
 			}
+			vxid := sqltypes.Text(fmt.Sprintf("%d/0", sess.PID()))
+			emit(sqltypes.Text("virtualxid"), sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null, vxid, vxid,
+				sqltypes.Int(int64(sess.PID())), sqltypes.Text("ExclusiveLock"), sqltypes.Bool(true), sqltypes.Bool(true), sqltypes.Null)
 			return nil
 		})
 }

@@ -122,6 +122,13 @@ func (e tsEngine) Begin(ctx context.Context, opts engine.TxnOptions) (engine.Txn
 	return t, nil
 }
 
+func (e tsEngine) AdvisoryLock(ctx context.Context, who engine.AdvisoryOwner, key engine.AdvisoryKey, exclusive, wait bool) (bool, error) {
+	if t, ok := who.Txn.(*txn); ok {
+		who.Txn = t.Txn
+	}
+	return e.Engine.AdvisoryLock(ctx, who, key, exclusive, wait)
+}
+
 func (e tsEngine) View(ctx context.Context, db sqltypes.OID) (engine.View, error) {
 	v, err := e.Engine.View(ctx, db)
 	if err != nil {

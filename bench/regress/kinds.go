@@ -19,7 +19,7 @@ const (
 
 	kindXML         = "XML"
 	kindCFunction   = "functions in C, internal functions, languages"
-	kindOperator    = "user-defined base types, operators, casts, conversions"
+	kindBaseType    = "user-defined base types, operator classes, conversions, transforms"
 	kindAM          = "access methods"
 	kindForeign     = "foreign data"
 	kindReplication = "logical replication"
@@ -29,7 +29,6 @@ const (
 	kindTablespace  = "tablespaces"
 	kindTwoPhase    = "two-phase commit by clients"
 	kindStatistics  = "extended statistics"
-	kindTyped       = "typed tables"
 	kindCollation   = "collations other than C"
 	kindExtension   = "extensions"
 	kindLabel       = "security labels"
@@ -38,7 +37,7 @@ const (
 
 // statementKinds are statements that are of a kind by what they are.
 var statementKinds = map[string]string{
-	"DoStmt": kindPLpgSQL, "CreatePLangStmt": kindCFunction, "CreateTransformStmt": kindOperator,
+	"DoStmt": kindPLpgSQL, "CreatePLangStmt": kindCFunction, "CreateTransformStmt": kindBaseType,
 	"CreateTrigStmt": kindTrigger, "CreateEventTrigStmt": kindEvent, "AlterEventTrigStmt": kindEvent,
 	"CreatePolicyStmt": kindRLS, "AlterPolicyStmt": kindRLS, "RuleStmt": kindRule,
 	"PartitionSpec": kindInheritance, "PartitionBoundSpec": kindInheritance, "PartitionCmd": kindInheritance,
@@ -47,8 +46,8 @@ var statementKinds = map[string]string{
 	"DropUserMappingStmt": kindForeign, "ImportForeignSchemaStmt": kindForeign,
 	"CreatePublicationStmt": kindReplication, "AlterPublicationStmt": kindReplication,
 	"CreateSubscriptionStmt": kindReplication, "AlterSubscriptionStmt": kindReplication, "DropSubscriptionStmt": kindReplication,
-	"CreateAmStmt": kindAM, "CreateOpClassStmt": kindOperator, "CreateOpFamilyStmt": kindOperator, "AlterOpFamilyStmt": kindOperator,
-	"AlterOperatorStmt": kindOperator, "CreateCastStmt": kindOperator, "CreateConversionStmt": kindOperator,
+	"CreateAmStmt": kindAM, "CreateOpClassStmt": kindBaseType, "CreateOpFamilyStmt": kindBaseType, "AlterOpFamilyStmt": kindBaseType,
+	"CreateConversionStmt":  kindBaseType,
 	"AlterTSDictionaryStmt": kindTextSearch, "AlterTSConfigurationStmt": kindTextSearch,
 	"CreateTableSpaceStmt": kindTablespace, "DropTableSpaceStmt": kindTablespace, "AlterTableSpaceOptionsStmt": kindTablespace, "AlterTableMoveAllStmt": kindTablespace,
 	"CreateStatsStmt": kindStatistics, "AlterStatsStmt": kindStatistics,
@@ -60,9 +59,9 @@ var statementKinds = map[string]string{
 
 // objectKinds are the objects of DROP, COMMENT, ALTER … OWNER and their like.
 var objectKinds = map[pg.ObjectType]string{
-	pg.ObjectType_OBJECT_ACCESS_METHOD: kindAM, pg.ObjectType_OBJECT_AMOP: kindOperator, pg.ObjectType_OBJECT_AMPROC: kindOperator,
-	pg.ObjectType_OBJECT_CAST: kindOperator, pg.ObjectType_OBJECT_CONVERSION: kindOperator, pg.ObjectType_OBJECT_OPCLASS: kindOperator,
-	pg.ObjectType_OBJECT_OPERATOR: kindOperator, pg.ObjectType_OBJECT_OPFAMILY: kindOperator, pg.ObjectType_OBJECT_TRANSFORM: kindOperator,
+	pg.ObjectType_OBJECT_ACCESS_METHOD: kindAM, pg.ObjectType_OBJECT_AMOP: kindBaseType, pg.ObjectType_OBJECT_AMPROC: kindBaseType,
+	pg.ObjectType_OBJECT_CONVERSION: kindBaseType, pg.ObjectType_OBJECT_OPCLASS: kindBaseType,
+	pg.ObjectType_OBJECT_OPFAMILY: kindBaseType, pg.ObjectType_OBJECT_TRANSFORM: kindBaseType,
 	pg.ObjectType_OBJECT_COLLATION: kindCollation, pg.ObjectType_OBJECT_EVENT_TRIGGER: kindEvent, pg.ObjectType_OBJECT_EXTENSION: kindExtension,
 	pg.ObjectType_OBJECT_FDW: kindForeign, pg.ObjectType_OBJECT_FOREIGN_SERVER: kindForeign, pg.ObjectType_OBJECT_FOREIGN_TABLE: kindForeign,
 	pg.ObjectType_OBJECT_USER_MAPPING: kindForeign, pg.ObjectType_OBJECT_LANGUAGE: kindCFunction, pg.ObjectType_OBJECT_LARGEOBJECT: kindLargeObject,
@@ -77,7 +76,7 @@ var objectKinds = map[pg.ObjectType]string{
 var alterKinds = map[pg.AlterTableType]string{
 	pg.AlterTableType_AT_AddInherit: kindInheritance, pg.AlterTableType_AT_DropInherit: kindInheritance,
 	pg.AlterTableType_AT_AttachPartition: kindInheritance, pg.AlterTableType_AT_DetachPartition: kindInheritance, pg.AlterTableType_AT_DetachPartitionFinalize: kindInheritance,
-	pg.AlterTableType_AT_AddOf: kindTyped, pg.AlterTableType_AT_DropOf: kindTyped, pg.AlterTableType_AT_SetTableSpace: kindTablespace,
+	pg.AlterTableType_AT_SetTableSpace:   kindTablespace,
 	pg.AlterTableType_AT_SetAccessMethod: kindAM, pg.AlterTableType_AT_GenericOptions: kindForeign, pg.AlterTableType_AT_AlterColumnGenericOptions: kindForeign,
 	pg.AlterTableType_AT_EnableTrig: kindTrigger, pg.AlterTableType_AT_EnableAlwaysTrig: kindTrigger, pg.AlterTableType_AT_EnableReplicaTrig: kindTrigger,
 	pg.AlterTableType_AT_DisableTrig: kindTrigger, pg.AlterTableType_AT_EnableTrigAll: kindTrigger, pg.AlterTableType_AT_DisableTrigAll: kindTrigger,
@@ -129,9 +128,6 @@ func kindOf(n *pg.Node) string {
 			if len(x.InhRelations) > 0 {
 				set(kindInheritance)
 			}
-			if x.OfTypename != nil {
-				set(kindTyped)
-			}
 			if x.Tablespacename != "" {
 				set(kindTablespace)
 			}
@@ -149,8 +145,9 @@ func kindOf(n *pg.Node) string {
 			case pg.ObjectType_OBJECT_AGGREGATE:
 			case pg.ObjectType_OBJECT_COLLATION:
 				set(kindCollation)
-			case pg.ObjectType_OBJECT_OPERATOR, pg.ObjectType_OBJECT_TYPE:
-				set(kindOperator)
+			case pg.ObjectType_OBJECT_OPERATOR:
+			case pg.ObjectType_OBJECT_TYPE:
+				set(kindBaseType)
 			default:
 				set(objectKinds[x.Kind])
 			}

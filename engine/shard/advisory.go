@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"ostraka/engine"
@@ -74,7 +75,11 @@ func (s *Shard) AdvisoryLock(ctx context.Context, who engine.AdvisoryOwner, key 
 		return false, err
 	}
 	k, mode := advisoryKey(key), advisoryMode(exclusive)
-	if tx, ok := who.Txn.(*Txn); ok && tx != nil {
+	if who.Txn != nil {
+		tx, ok := who.Txn.(*Txn)
+		if !ok {
+			return false, fmt.Errorf("shard: advisory lock of a transaction of type %T", who.Txn)
+		}
 		if err := tx.writable(); err != nil {
 			return false, err
 		}
@@ -155,8 +160,9 @@ func (s *Shard) Locks() []engine.LockInfo {
 			db, rel := txn.SplitRelationKey(h.Key)
 			l.Type, l.Database, l.Relation = "relation", sqltypes.OID(db), sqltypes.OID(rel)
 		case txn.ClassAdvisory:
-			db, _, _, _ := txn.SplitAdvisoryKey(h.Key)
+			db, hi, lo, kind := txn.SplitAdvisoryKey(h.Key)
 			l.Type, l.Database = "advisory", sqltypes.OID(db)
+			l.Advisory = engine.AdvisoryKey{Database: l.Database, Hi: hi, Lo: lo, TwoInts: kind == 2}
 		default:
 			l.Type = "tuple"
 		}

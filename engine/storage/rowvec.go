@@ -59,7 +59,7 @@ var oneByte = func() (s [256]string) {
 // time. It answers an error when the relation has no such attribute.
 func (t *Table) NewVecDecoder(cols []int16, size int) (*VecDecoder, error) {
 	d := &VecDecoder{t: t, cols: cols, size: size, vecs: make([]expr.Vec, len(cols)), ptrs: make([]*expr.Vec, len(cols)),
-		plans: make([]*vecPlan, max(1, len(t.layouts))), nulls: make([]expr.Bitmap, len(cols))}
+		plans: make([]*vecPlan, len(t.layouts)+1), nulls: make([]expr.Bitmap, len(cols))}
 	for i, num := range cols {
 		v := &d.vecs[i]
 		d.ptrs[i] = v
@@ -140,10 +140,15 @@ func (d *VecDecoder) setNull(out, row int) {
 	}
 }
 
-func (d *VecDecoder) plan(l *layout) *vecPlan {
-	if p := d.plans[l.version]; p != nil {
-		return p
+// planOf is the place of a layout's plan: the last one is for rows without columns.
+func (d *VecDecoder) planOf(l *layout) int {
+	if l == emptyLayout {
+		return len(d.plans) - 1
 	}
+	return int(l.version)
+}
+
+func (d *VecDecoder) plan(l *layout) *vecPlan {
 	p := &vecPlan{l: l}
 	far := false
 	for i, num := range d.cols {
@@ -165,7 +170,7 @@ func (d *VecDecoder) plan(l *layout) *vecPlan {
 	if far {
 		p.nulls = 0
 	}
-	d.plans[l.version] = p
+	d.plans[d.planOf(l)] = p
 	return p
 }
 
@@ -175,7 +180,7 @@ func (d *VecDecoder) Row(key, val []byte, row int) error {
 	if err != nil {
 		return err
 	}
-	p := d.plans[l.version]
+	p := d.plans[d.planOf(l)]
 	if p == nil {
 		p = d.plan(l)
 	}

@@ -55,7 +55,7 @@ func (t *Table) blockers(w *waiter) []*Owner {
 	var out []*Owner
 	c := conflicts[w.class][w.mode]
 	for _, h := range w.e.holders {
-		if h.o != w.o && h.modes&c != 0 {
+		if !h.o.with(w.o, w.class) && h.modes&c != 0 {
 			out = append(out, h.o)
 		}
 	}

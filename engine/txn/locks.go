@@ -186,6 +186,12 @@ func (e *lockEntry) covers(held mask, mode uint8) bool {
 	return false
 }
 
+// with reports whether two owners never wait for each other: a session and its
+// transactions do not for advisory locks.
+func (o *Owner) with(p *Owner, class Class) bool {
+	return o == p || class == ClassAdvisory && o.PID != 0 && o.PID == p.PID
+}
+
 func (e *lockEntry) holder(o *Owner) int {
 	for i := range e.holders {
 		if e.holders[i].o == o {
@@ -199,7 +205,7 @@ func (e *lockEntry) holder(o *Owner) int {
 func (e *lockEntry) blocked(o *Owner, mode uint8) bool {
 	c := conflicts[e.class][mode]
 	for i := range e.holders {
-		if e.holders[i].modes&c != 0 && e.holders[i].o != o {
+		if e.holders[i].modes&c != 0 && !e.holders[i].o.with(o, e.class) {
 			return true
 		}
 	}

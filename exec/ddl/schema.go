@@ -1,11 +1,13 @@
 package ddl
 
 import (
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine/catalog"
+	"ostraka/planner"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -65,18 +67,53 @@ func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 		return err
 	}
 	r.schema().PutSchema(&catalog.Schema{OID: oid, Name: name, Owner: owner, ACL: r.newACL('n', 0)})
-	for _, elt := range n.SchemaElts {
+	return r.createElements(name, oid, n.SchemaElts)
+}
+
+// createElements runs the statements inside CREATE SCHEMA as if the new schema came
+// first in the search path: sequences and tables, then views, indexes and what is left.
+func (r *run) createElements(name string, oid sqltypes.OID, elements []*pg.Node) error {
+	elements = slices.Clone(elements)
+	slices.SortStableFunc(elements, func(a, b *pg.Node) int { return elementRank(a) - elementRank(b) })
+	in := inSchema{r.s, oid}
+	for _, elt := range elements {
 		if rv := elementTarget(elt); rv != nil && rv.Schemaname == "" {
 			rv.Schemaname = name
 		} else if rv != nil && rv.Schemaname != name {
 			return pgerror.New(pgerror.InvalidSchemaDefinition,
 				"CREATE specifies a schema (%s) different from the one being created (%s)", rv.Schemaname, name)
 		}
-		if _, err := Run(r.ctx, r.s, elt); err != nil {
+		if _, err := Run(r.ctx, in, elt); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inSchema is a session whose search path begins with a schema.
+type inSchema struct {
+	Session
+	schema sqltypes.OID
+}
+
+func (s inSchema) PlanContext() *planner.Context {
+	pc := s.Session.PlanContext()
+	pc.SearchPath = append([]sqltypes.OID{s.schema}, pc.SearchPath...)
+	return pc
+}
+
+func elementRank(n *pg.Node) int {
+	switch n.Node.(type) {
+	case *pg.Node_CreateSeqStmt:
+		return 0
+	case *pg.Node_CreateStmt:
+		return 1
+	case *pg.Node_ViewStmt:
+		return 2
+	case *pg.Node_IndexStmt:
+		return 3
+	}
+	return 4
 }
 
 // elementTarget is the relation that a CREATE SCHEMA element creates.
@@ -116,5 +153,3 @@ func (r *run) schemaByName(name string) (*catalog.Schema, error) {
 	}
 	return s, nil
 }
-
-var _ = sqltypes.InvalidOID

@@ -142,7 +142,7 @@ func (p *portal) restart(err error) (again bool) {
 // startWith begins the plan's execution; replan makes it anew for a catalogue that has moved on.
 func (s *Session) startWith(p *portal, replan func(*portal, *catalog.Catalog) error) error {
 	plan := p.plan
-	if s.tx.readOnly && plan.Class.Writes() {
+	if s.tx.readOnly && plan.Class.Writes() && !s.writesTemporary(plan) {
 		if err := s.checkReadOnly(writeName(plan)); err != nil {
 			return err
 		}
@@ -363,6 +363,22 @@ func (d *datumBatch) of(row []sqltypes.Datum) *expr.Batch {
 }
 
 // writeName is how read-only errors call a plan's command.
+// writesTemporary reports that a plan changes tables and all of them are temporary
+// ones, which a read-only transaction may do.
+func (s *Session) writesTemporary(plan *planner.Plan) bool {
+	changes := false
+	for _, l := range plan.Relations {
+		if l.Mode < engine.RowExclusive {
+			continue
+		}
+		if rel := s.catalog().Relation(l.OID); rel == nil || rel.Persistence != 't' {
+			return false
+		}
+		changes = true
+	}
+	return changes
+}
+
 func writeName(plan *planner.Plan) string {
 	if plan.Command != "SELECT" {
 		return plan.Command

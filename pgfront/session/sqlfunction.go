@@ -199,7 +199,7 @@ func (s *Session) innerUtility(p *prepared) error {
 func (s *Session) startNested(po *portal, readOnly bool) error {
 	for try := 0; ; try++ {
 		plan := po.plan
-		if s.tx.readOnly && plan.Class == planner.ClassWrite {
+		if s.tx.readOnly && plan.Class == planner.ClassWrite && !s.writesTemporary(plan) {
 			if err := s.checkReadOnly(writeName(plan)); err != nil {
 				return err
 			}

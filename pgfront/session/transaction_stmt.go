@@ -73,14 +73,20 @@ func (t *txn) characteristics() characteristics {
 	return characteristics{t.isolation, t.isoName, t.readOnly, t.deferrable}
 }
 
-// chain opens the next block. A block that failed as a whole has lost its
-// characteristics with its settings, as in PostgreSQL.
-func (s *Session) chain(c characteristics, lost bool) {
+// chain opens the next block with the characteristics of the one before.
+func (s *Session) chain(c characteristics) {
 	s.openTransaction(txBlock)
-	if lost {
-		return
-	}
 	s.tx.isolation, s.tx.isoName, s.tx.readOnly, s.tx.deferrable = c.isolation, c.isoName, c.readOnly, c.deferrable
+	s.tx.began = c
+}
+
+// chained are the characteristics for a block after this one. A block that failed as
+// a whole has lost, with its settings, those that it was given itself.
+func (t *txn) chained() characteristics {
+	if t.state == txFailed && len(t.saves) == 0 {
+		return t.began
+	}
+	return t.characteristics()
 }
 
 func (s *Session) commitStmt(chain bool) (string, error) {
@@ -93,7 +99,7 @@ func (s *Session) commitStmt(chain bool) (string, error) {
 		s.warn(pgerror.NoActiveSqlTransaction, "there is no transaction in progress")
 		return "COMMIT", s.commitTransaction()
 	}
-	c, lost := t.characteristics(), t.state == txFailed && len(t.saves) == 0
+	c := t.chained()
 	tag := "COMMIT"
 	var err error
 	if t.state == txFailed {
@@ -106,7 +112,7 @@ func (s *Session) commitStmt(chain bool) (string, error) {
 		return "", err
 	}
 	if chain {
-		s.chain(c, lost)
+		s.chain(c)
 	}
 	return tag, nil
 }
@@ -120,10 +126,10 @@ func (s *Session) rollbackStmt(chain bool) (string, error) {
 	if !explicit {
 		s.warn(pgerror.NoActiveSqlTransaction, "there is no transaction in progress")
 	}
-	c, lost := t.characteristics(), t.state == txFailed && len(t.saves) == 0
+	c := t.chained()
 	s.rollbackTransaction()
 	if chain {
-		s.chain(c, lost)
+		s.chain(c)
 	}
 	return "ROLLBACK", nil
 }
@@ -190,6 +196,7 @@ func (s *Session) release(name string) error {
 		}
 	}
 	s.tx.partLevel = min(s.tx.partLevel, i)
+	s.tx.readOnly = s.tx.saves[i].readOnly // SET TRANSACTION ends with its subtransaction
 	s.tx.saves = s.tx.saves[:i]
 	for _, p := range s.portals {
 		p.level = min(p.level, i)

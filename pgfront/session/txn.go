@@ -43,6 +43,8 @@ type txn struct {
 	isoName    string
 	readOnly   bool
 	deferrable bool
+	// began are the characteristics before SET TRANSACTION or BEGIN's options.
+	began characteristics
 	// deferred is the executor's queue of deferred checks.
 	deferred *exec.Deferred
 	// queried: a statement has taken a snapshot; the isolation level is fixed.
@@ -82,6 +84,7 @@ func (s *Session) openTransaction(state txState) {
 		t.isolation, t.isoName = isolationOf(v), v
 	}
 	t.readOnly, t.deferrable = s.conf.readOnly, s.conf.deferrable
+	t.began = t.characteristics()
 	s.env.TxnTime = s.clk
 	s.set.Begin()
 	s.mu.Lock()
@@ -115,7 +118,7 @@ func (s *Session) beginTxn() error {
 		return err
 	}
 	local := t.nodeLocal || t.readOnly && t.isolation != engine.Serializable && !s.leads()
-	tx, err := s.deps.Engine.Begin(s.env.Ctx, engine.TxnOptions{Database: s.client.Database, Isolation: t.isolation, ReadOnly: t.readOnly,
+	tx, err := s.deps.Engine.Begin(s.env.Ctx, engine.TxnOptions{Database: s.client.Database, Isolation: t.isolation, ReadOnly: t.readOnly && s.tempOID == 0,
 		Deferrable: t.deferrable, Local: local, LockTimeout: s.conf.lockTimeout, PID: s.pid, Sender: s.client.PeerPID, Async: s.conf.asyncCommit})
 	if err != nil {
 		return err
