@@ -55,6 +55,9 @@ type Config struct {
 	TempDir        string
 
 	Heartbeat time.Duration // Raft heartbeat time-out; the same on all nodes
+	// ReadLease lets a leader answer linearizable reads from what a majority has
+	// confirmed a moment ago; else each asks a majority.
+	ReadLease bool
 	// MaxTransaction is the largest transaction, bytes of effects.
 	MaxTransaction int64
 	// DiskReserve is how much of the data directory's file system must be free for
@@ -90,7 +93,7 @@ func DefaultConfig() Config {
 		NodeID: "1", RaftAddr: "127.0.0.1:5434", Superuser: "postgres",
 		LogLevel: "info", LogFormat: "text",
 		MaxConnections: 1000, CacheBytes: 1 << 30, ColumnBytes: 512 << 20, WorkMem: 4 << 20,
-		Heartbeat: 500 * time.Millisecond, MaxTransaction: 4 << 30, DiskReserve: 64 << 20, ShutdownTimeout: 10 * time.Second,
+		Heartbeat: 500 * time.Millisecond, ReadLease: true, MaxTransaction: 4 << 30, DiskReserve: 64 << 20, ShutdownTimeout: 10 * time.Second,
 	}
 }
 
@@ -133,6 +136,7 @@ func (c *Config) Options() []Option {
 		{Name: "work-mem", Help: "default of the parameter work_mem", Value: &c.WorkMem},
 		{Name: "temp-dir", Help: "directory of spill files (default: tmp in the data directory)", Value: &c.TempDir},
 		{Name: "heartbeat", Help: "replication heartbeat time-out, the same on all nodes", Value: &c.Heartbeat},
+		{Name: "read-lease", Help: "answer linearizable reads within a lease; off: ask a majority each time, for virtual machines that can be stopped or moved while they run", Value: &c.ReadLease},
 		{Name: "max-transaction", Help: "size of the largest transaction", Value: &c.MaxTransaction},
 		{Name: "disk-reserve", Help: "free space below which a node refuses writes (0: no check)", Value: &c.DiskReserve},
 		{Name: "shutdown-timeout", Help: "how long running statements may go on at shutdown", Value: &c.ShutdownTimeout},

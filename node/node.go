@@ -185,7 +185,7 @@ func (n *Node) openHost() (err error) {
 		n.faults = transport.NewFaults(uint64(time.Now().UnixNano()))
 	}
 	n.host, err = raft.OpenHost(raft.HostConfig{NodeID: n.cfg.NodeID, Dir: n.dir.path("log"), FS: n.cfg.FS, ListenAddr: n.cfg.RaftAddr, Advertise: n.cfg.RaftAdvertise, Secret: n.secret, Cluster: n.ident,
-		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
+		Timers: raft.Timers{Heartbeat: n.cfg.Heartbeat}, NoReadLease: !n.cfg.ReadLease, Logger: n.log, Fatal: n.fatal, Faults: n.faults, Serve: n.serveCall})
 	return err
 }
 

@@ -41,6 +41,7 @@ type clusterOptions struct {
 	secret          string
 	maxPayload      int
 	slept           func() (time.Duration, bool)
+	noReadLease     bool
 	pebble          bool // states in pebble, on a disk that can lose power
 }
 
@@ -148,7 +149,9 @@ func (c *cluster) start(n *node) {
 		Faults:   c.faults,
 		Secret:   []byte(c.opts.secret),
 		Slept:    c.opts.slept,
-		Fatal:    func(err error) { c.t.Errorf("node %s: fatal: %v", n.id, err) },
+
+		NoReadLease: c.opts.noReadLease,
+		Fatal:       func(err error) { c.t.Errorf("node %s: fatal: %v", n.id, err) },
 	}
 	if os.Getenv("RAFT_LOG") != "" {
 		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -82,6 +82,10 @@ type HostConfig struct {
 	// Slept is how long the machine has slept since it was started, false where that
 	// cannot be told; leases end with a sleep. Nil: the kernel's clocks.
 	Slept func() (time.Duration, bool)
+	// NoReadLease: read barriers ask a quorum every time and never rely on a clock.
+	// For machines that can be stopped from outside while they run, which none of
+	// their clocks shows (virtual machines that are suspended or moved).
+	NoReadLease bool
 	// Serve answers the calls that peers make with Host.Call; nil refuses them. It
 	// must return soon after ctx ends.
 	Serve func(ctx context.Context, from, op string, body json.RawMessage) (any, error)

@@ -129,7 +129,7 @@ func (g *Group) leaderReadIndex(ctx context.Context, term uint64) (uint64, error
 // of leadership ends the lease for the rest of the term, because the heir is
 // voted for regardless.
 func (g *Group) leaseHolds(term uint64) bool {
-	if g.transferred.Load() >= term {
+	if g.host.cfg.NoReadLease || g.transferred.Load() >= term {
 		return false
 	}
 	now := time.Now()

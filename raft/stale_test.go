@@ -205,3 +205,27 @@ func TestLeaseEndsWithSleep(t *testing.T) {
 	c.faults.Heal()
 	c.eventually("a read after the network has healed", func() bool { return read() == nil })
 }
+
+// TestNoReadLease: without leases a leader that was cut off answers nothing, from the
+// first moment on, whatever its clocks say.
+func TestNoReadLease(t *testing.T) {
+	h := 2 * time.Second
+	c := newCluster(t, 3, clusterOptions{timers: raft.Timers{Heartbeat: h}, noReadLease: true})
+	c.propose("w")
+	lead := c.leader()
+	c.eventually("a read", func() bool {
+		_, err := lead.group.ReadBarrier(c.ctx)
+		return err == nil
+	})
+	c.faults.Partition([]string{lead.id}, others(c.followers(lead), lead.id))
+	ctx, cancel := context.WithTimeout(c.ctx, h/4)
+	defer cancel()
+	if _, err := lead.group.ReadBarrier(ctx); err == nil {
+		t.Error("a leader that was cut off answers a read")
+	}
+	c.faults.Heal()
+	c.eventually("a read after the network has healed", func() bool {
+		_, err := c.leader().group.ReadBarrier(c.ctx)
+		return err == nil
+	})
+}

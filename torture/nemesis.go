@@ -206,7 +206,7 @@ func (n *nemesis) sleep(ctx context.Context, d time.Duration) {
 
 // start starts a node again, whatever happens to the run.
 func (n *nemesis) start(ctx context.Context, x *cluster.Node) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*patience)
 	defer cancel()
 	return x.Start(ctx)
 }
