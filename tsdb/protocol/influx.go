@@ -39,10 +39,11 @@ func (s *Server) writeLines(ctx context.Context, c caller, w http.ResponseWriter
 		return err
 	}
 	defer done()
-	body, err := s.body(r)
+	body, release, err := s.body(r)
 	if err != nil {
 		return err
 	}
+	defer release()
 	if err := s.Lines(ctx, c, body, unit, syncCommit(r)); err != nil {
 		return err
 	}
@@ -77,6 +78,13 @@ type measurement struct {
 // Lines writes line protocol whose times count units of so many nanoseconds. Lines
 // that are not written are named in the error; the others are written all the same.
 func (s *Server) Lines(ctx context.Context, c caller, body []byte, unit int64, sync bool) error {
+	now := s.cfg.Now().UnixNano()
+	now -= now % unit
+	batch := s.cfg.DB.Store().NewBatch()
+	if done, err := s.plainLines(ctx, c, body, unit, now, batch, sync); done {
+		return err
+	}
+	batch.Reset()
 	var bad rejected
 	points, unparsed := parse(body, unit)
 	bad.reasons = append(bad.reasons, unparsed.reasons...)
@@ -106,9 +114,7 @@ func (s *Server) Lines(ctx context.Context, c caller, body []byte, unit int64, s
 	}
 	// An order for the locks that completing rows takes.
 	slices.SortFunc(list, func(a, b *measurement) int { return strings.Compare(a.name, b.name) })
-	now := s.cfg.Now().UnixNano()
-	now -= now % unit
-	lw := lineWriter{s: s, batch: s.cfg.DB.Store().NewBatch(), now: now, bad: &bad, valid: validText(body)}
+	lw := lineWriter{s: s, c: c, batch: batch, now: now, bad: &bad, valid: validText(body)}
 	defer lw.close()
 	var rels []*catalog.Relation
 	for _, m := range list {

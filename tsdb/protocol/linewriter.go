@@ -19,6 +19,7 @@ func validText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 
 // lineWriter puts lines into one batch.
 type lineWriter struct {
 	s     *Server
+	c     caller
 	batch *store.Batch
 	snap  *store.Snapshot
 	now   int64
@@ -109,8 +110,8 @@ func (w *lineWriter) write(ctx context.Context, m *measurement, points []linepro
 // series finds the line's series: nil, and its tags in w.tags, when the server has
 // not met it.
 func (w *lineWriter) series(t *target, p *lineproto.Point) (*store.Series, string) {
-	if s := t.known(p.Series); s != nil {
-		return s, ""
+	if k := w.s.known.find(knownScope{database: w.c.database.OID}, p.Series, nil); k != nil && k.target == t {
+		return k.series, ""
 	}
 	w.tags = w.tags[:0]
 	for range t.tags {
@@ -152,10 +153,14 @@ func (w *lineWriter) series(t *target, p *lineproto.Point) (*store.Series, strin
 
 // newSeries finds or makes the series of w.tags.
 func (w *lineWriter) newSeries(t *target, p *lineproto.Point) (*store.Series, error) {
-	return w.s.newSeries(t, p.Series, w.tags, &w.fresh)
+	x, err := w.s.newSeries(t, w.tags, &w.fresh)
+	if err == nil {
+		w.s.known.remember(knownScope{database: w.c.database.OID}, p.Series, t, x)
+	}
+	return x, err
 }
 
-func (s *Server) newSeries(t *target, key []byte, tags []store.Tag, fresh *int) (*store.Series, error) {
+func (s *Server) newSeries(t *target, tags []store.Tag, fresh *int) (*store.Series, error) {
 	x := t.table.Find(tags)
 	if x == nil {
 		if *fresh++; *fresh > s.cfg.Limits.MaxSeries {
@@ -166,7 +171,6 @@ func (s *Server) newSeries(t *target, key []byte, tags []store.Tag, fresh *int) 
 			return nil, err
 		}
 	}
-	t.remember(key, x)
 	return x, nil
 }
 

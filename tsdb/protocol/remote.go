@@ -22,26 +22,6 @@ import (
 // says otherwise.
 const defaultTable = "prometheus"
 
-// snappyBody reads a body in snappy's block format.
-func (s *Server) snappyBody(r *http.Request, most int64) ([]byte, error) {
-	in, err := s.body(r)
-	if err != nil {
-		return nil, err
-	}
-	n, err := snappy.DecodedLen(in)
-	if err != nil {
-		return nil, badRequest("body is not in snappy format")
-	}
-	if int64(n) > most {
-		return nil, errTooLarge
-	}
-	out, err := snappy.Decode(nil, in)
-	if err != nil {
-		return nil, badRequest("body is not in snappy format")
-	}
-	return out, nil
-}
-
 // remoteWrite is Prometheus remote write 1.0.
 func (s *Server) remoteWrite(ctx context.Context, c caller, w http.ResponseWriter, r *http.Request) error {
 	if ct := r.Header.Get("Content-Type"); strings.Contains(ct, "io.prometheus.write.v2") {
@@ -52,10 +32,11 @@ func (s *Server) remoteWrite(ctx context.Context, c caller, w http.ResponseWrite
 		return err
 	}
 	defer done()
-	msg, err := s.snappyBody(r, s.cfg.Limits.MaxBody)
+	msg, release, err := s.snappyBody(r, s.cfg.Limits.MaxBody)
 	if err != nil {
 		return err
 	}
+	defer release()
 	name := r.URL.Query().Get("table")
 	if name == "" {
 		name = defaultTable
@@ -67,11 +48,11 @@ func (s *Server) remoteWrite(ctx context.Context, c caller, w http.ResponseWrite
 	if err != nil {
 		return err
 	}
-	rw := remoteWriter{s: s, t: t, at: t.cols[prom.ValueColumn].at, batch: s.cfg.DB.Store().NewBatch(), vals: make([]sqltypes.Datum, t.fields)}
+	rw := remoteWriter{s: s, t: t, scope: knownScope{c.database.OID, t.rel.OID}, at: t.cols[prom.ValueColumn].at, batch: s.cfg.DB.Store().NewBatch(), vals: make([]sqltypes.Datum, t.fields)}
 	for i := range rw.vals {
 		rw.vals[i] = sqltypes.Null
 	}
-	if err := decodeWrite(msg, func(x *wireSeries) error { return rw.add(ctx, x) }); err != nil {
+	if err := decodeWrite(msg, func(msg []byte) error { return rw.add(ctx, msg) }); err != nil {
 		if statusOf(err) == http.StatusUnprocessableEntity {
 			return badRequest(err.Error())
 		}
@@ -117,44 +98,58 @@ func (s *Server) wideTable(ctx context.Context, c caller, name string) (*target,
 type remoteWriter struct {
 	s     *Server
 	t     *target
+	scope knownScope
 	at    int
 	batch *store.Batch
 	vals  []sqltypes.Datum
-	key   []byte
+	x     wireSeries
+	last  *known
 	fresh int
 	n     int
 	bad   rejected
 }
 
-func (w *remoteWriter) add(ctx context.Context, x *wireSeries) error {
+func (w *remoteWriter) add(ctx context.Context, msg []byte) error {
 	w.n++
 	if w.n&1023 == 0 && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if x.histograms > 0 {
+	labels, plain := w.x.plain(msg)
+	if plain {
+		if k := w.s.known.find(w.scope, labels, w.last); k != nil && k.target == w.t {
+			w.last = k
+			return w.put(k.series)
+		}
+	}
+	if err := w.x.decode(msg); err != nil {
+		return err
+	}
+	if w.x.histograms > 0 {
 		if w.bad.n == 0 {
 			w.bad.reasons = append(w.bad.reasons, "native histograms are not supported")
 		}
-		w.bad.n += x.histograms
+		w.bad.n += w.x.histograms
 	}
-	if len(x.samples) == 0 {
+	if len(w.x.samples) == 0 {
 		return nil
 	}
-	w.key = w.key[:0]
-	for _, l := range x.labels {
-		w.key = append(append(append(append(w.key, l.name...), 0), l.value...), 0)
+	tags, err := wideTags(w.x.labels)
+	if err != nil {
+		return err
 	}
-	series := w.t.known(w.key)
-	if series == nil {
-		tags, err := wideTags(x.labels)
-		if err != nil {
-			return err
-		}
-		if series, err = w.s.newSeries(w.t, w.key, tags, &w.fresh); err != nil {
-			return err
-		}
+	series, err := w.s.newSeries(w.t, tags, &w.fresh)
+	if err != nil {
+		return err
 	}
-	for _, p := range x.samples {
+	if plain {
+		w.last = w.s.known.remember(w.scope, labels, w.t, series)
+	}
+	return w.put(series)
+}
+
+// put writes the samples of the series that was decoded last.
+func (w *remoteWriter) put(series *store.Series) error {
+	for _, p := range w.x.samples {
 		if p.t > math.MaxInt64/1_000_000 || p.t < math.MinInt64/1_000_000 {
 			return badRequest(fmt.Sprintf("timestamp %d is out of range", p.t))
 		}
@@ -202,10 +197,11 @@ const maxReadRequest = 1 << 20
 
 // remoteRead is Prometheus remote read, answered with samples.
 func (s *Server) remoteRead(ctx context.Context, c caller, w http.ResponseWriter, r *http.Request) error {
-	msg, err := s.snappyBody(r, maxReadRequest)
+	msg, release, err := s.snappyBody(r, maxReadRequest)
 	if err != nil {
 		return err
 	}
+	defer release()
 	var req prompb.ReadRequest
 	if err := req.Unmarshal(msg); err != nil {
 		return badRequest(err.Error())

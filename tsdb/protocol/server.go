@@ -1,11 +1,8 @@
 package protocol
 
 import (
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -69,6 +66,7 @@ type Credentials struct {
 type Server struct {
 	cfg     Config
 	writers chan struct{}
+	known   knownSeries
 
 	mu      sync.Mutex
 	targets map[*catalog.Relation]*target // guarded by mu
@@ -194,37 +192,6 @@ func credentials(r *http.Request) Credentials {
 		return Credentials{q.Get("u"), q.Get("p"), true}
 	}
 	return Credentials{}
-}
-
-// body reads a request's body, unpacked when it is gzip's.
-func (s *Server) body(r *http.Request) ([]byte, error) {
-	in := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			return nil, bodyError(err)
-		}
-		defer z.Close()
-		in = z
-	}
-	out, err := io.ReadAll(io.LimitReader(in, s.cfg.Limits.MaxBody+1))
-	if err != nil {
-		return nil, bodyError(err)
-	}
-	if int64(len(out)) > s.cfg.Limits.MaxBody {
-		return nil, errTooLarge
-	}
-	return out, nil
-}
-
-var errTooLarge = &httpError{http.StatusRequestEntityTooLarge, "request entity too large"}
-
-func bodyError(err error) error {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
-		return errTooLarge
-	}
-	return &httpError{http.StatusBadRequest, fmt.Sprintf("error reading body: %v", err)}
 }
 
 // writer waits for a turn to write; the context bounds the write.

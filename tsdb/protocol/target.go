@@ -25,9 +25,6 @@ type target struct {
 
 	// merge is held while rows are completed with what is there already.
 	merge sync.Mutex
-
-	mu     sync.RWMutex
-	series map[string]*store.Series // by the series' text in a line; guarded by mu
 }
 
 // column is where a tag or a field goes.
@@ -39,8 +36,7 @@ type column struct {
 }
 
 const (
-	maxTargets     = 1000
-	maxKnownSeries = 200_000
+	maxTargets = 1000
 	// epoch2000 is 2000-01-01 UTC in ns since 1970.
 	epoch2000 = 946_684_800_000_000_000
 )
@@ -58,7 +54,7 @@ func (s *Server) target(rel *catalog.Relation) (*target, error) {
 		return nil, err
 	}
 	ts := rel.TimeSeriesSpec()
-	t = &target{rel: rel, table: table, cols: map[string]column{}, tags: len(ts.Tags), fields: len(table.Fields()), perNs: 1000, epoch: epoch2000, series: map[string]*store.Series{}}
+	t = &target{rel: rel, table: table, cols: map[string]column{}, tags: len(ts.Tags), fields: len(table.Fields()), perNs: 1000, epoch: epoch2000}
 	if rel.Columns[ts.Time-1].Type.OID == sqltypes.OIDInt8 {
 		t.perNs, t.epoch = 1, 0
 	}
@@ -98,21 +94,6 @@ func (t *target) time(ns int64) int64 {
 		us--
 	}
 	return us - t.epoch/t.perNs
-}
-
-func (t *target) known(key []byte) *store.Series {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.series[string(key)]
-}
-
-func (t *target) remember(key []byte, s *store.Series) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.series) >= maxKnownSeries {
-		clear(t.series)
-	}
-	t.series[string(key)] = s
 }
 
 // find looks a table up for writing; nil when there is no relation of that name.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -62,18 +63,61 @@ func fields(msg []byte, f func(num protowire.Number, b []byte, v uint64) error) 
 	return nil
 }
 
-// decodeWrite calls f for each series, whose slices are valid until it returns.
-func decodeWrite(msg []byte, f func(*wireSeries) error) error {
-	var s wireSeries
+// decodeWrite calls f for each series of a request, still encoded.
+func decodeWrite(msg []byte, f func(series []byte) error) error {
 	return fields(msg, func(num protowire.Number, b []byte, _ uint64) error {
 		if num != 1 {
 			return nil
 		}
-		if err := s.decode(b); err != nil {
-			return err
-		}
-		return f(&s)
+		return f(b)
 	})
+}
+
+// Tags of the fields that plain reads.
+const (
+	tagLabel     = 1<<3 | 2
+	tagSample    = 2<<3 | 2
+	tagValue     = 1<<3 | 1
+	tagTimestamp = 2<<3 | 0
+)
+
+// plain reads a series as Prometheus writes it, the labels and then the samples, into
+// s.samples, and returns the labels in one piece. False: it is not like that.
+func (s *wireSeries) plain(msg []byte) (labels []byte, ok bool) {
+	at := 0
+	for at < len(msg) && msg[at] == tagLabel {
+		n, k := protowire.ConsumeVarint(msg[at+1:])
+		if k < 0 || n > uint64(len(msg)-at-1-k) {
+			return nil, false
+		}
+		at += 1 + k + int(n)
+	}
+	labels, msg = msg[:at], msg[at:]
+	s.samples = s.samples[:0]
+	for len(msg) > 0 {
+		if msg[0] != tagSample || len(msg) < 2 || int(msg[1]) > len(msg)-2 || msg[1] > 0x7f {
+			return nil, false
+		}
+		b := msg[2 : 2+msg[1]]
+		msg = msg[2+len(b):]
+		var x wireSample
+		if len(b) > 8 && b[0] == tagValue {
+			x.v = math.Float64frombits(binary.LittleEndian.Uint64(b[1:]))
+			b = b[9:]
+		}
+		if len(b) > 1 && b[0] == tagTimestamp {
+			v, k := protowire.ConsumeVarint(b[1:])
+			if k < 0 {
+				return nil, false
+			}
+			x.t, b = int64(v), b[1+k:]
+		}
+		if len(b) > 0 {
+			return nil, false
+		}
+		s.samples = append(s.samples, x)
+	}
+	return labels, true
 }
 
 const maxLabels = 1000

@@ -12,17 +12,36 @@ import (
 // wireText shows what decodeWrite reads of a message.
 func wireText(msg []byte) (string, error) {
 	var b strings.Builder
-	err := decodeWrite(msg, func(s *wireSeries) error {
+	err := decodeWrite(msg, func(msg []byte) error {
+		var s, p wireSeries
+		if err := s.decode(msg); err != nil {
+			return err
+		}
+		if labels, ok := p.plain(msg); ok {
+			samples := p.samples
+			if err := p.decode(labels); err != nil || fmt.Sprintf("%q", p.labels) != fmt.Sprintf("%q", s.labels) {
+				return fmt.Errorf("%w: labels %q, plain %q", err, s.labels, p.labels)
+			}
+			p.samples = samples
+			if a, b := sampleText(p.samples), sampleText(s.samples); a != b {
+				return fmt.Errorf("samples %s, plain %s", b, a)
+			}
+		}
 		for _, l := range s.labels {
 			fmt.Fprintf(&b, "%q=%q ", l.name, l.value)
 		}
-		for _, p := range s.samples {
-			fmt.Fprintf(&b, "%d:%x ", p.t, math.Float64bits(p.v))
-		}
-		fmt.Fprintf(&b, "h%d\n", s.histograms)
+		fmt.Fprintf(&b, "%sh%d\n", sampleText(s.samples), s.histograms)
 		return nil
 	})
 	return b.String(), err
+}
+
+func sampleText(list []wireSample) string {
+	var b strings.Builder
+	for _, p := range list {
+		fmt.Fprintf(&b, "%d:%x ", p.t, math.Float64bits(p.v))
+	}
+	return b.String()
 }
 
 // libraryText is the same by Prometheus's own decoder.

@@ -93,8 +93,10 @@ func (st *Store) freeze() error {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	st.drain()
 	st.frozen = st.mem
 	st.mem = &memtable{base: st.seq, wal: segment, heads: make([]*head, len(st.byID))}
+	st.mem.stage, st.frozen.stage = st.frozen.stage, stage{}
 	if n := len(st.frozen.used); n > 0 && n <= 100_000 {
 		rows := int(st.frozen.rows) / n
 		st.mem.expect = min(rows+rows/8, maxReserve)

@@ -20,6 +20,8 @@ type memtable struct {
 	wal uint64
 	// expect is how many rows a series had in the memtable before, on average.
 	expect int
+	// stage has rows that are not in the heads yet; rows and bytes count them.
+	stage stage
 }
 
 // head is the rows of one series, in order of arrival.
@@ -95,7 +97,7 @@ func (m *memtable) put(s *Series, t int64, seq uint64, vals []sqltypes.Datum) {
 		m.widen(h, s.Table.fields)
 	}
 	n := m.place(h, t, seq)
-	size := int64(12)
+	size := int64(rowBytes)
 	for i := range h.Cols {
 		c := &h.Cols[i]
 		null := i >= len(vals) || vals[i].Null
@@ -134,7 +136,11 @@ func (m *memtable) put(s *Series, t int64, seq uint64, vals []sqltypes.Datum) {
 
 func (m *memtable) remove(s *Series, t int64, seq uint64) {
 	m.put(s, t, seq, nil)
-	h := m.heads[s.SID]
+	m.heads[s.SID].delete()
+}
+
+// delete makes the last row a mark of deletion.
+func (h *head) delete() {
 	if h.Del == nil {
 		h.Del = make([]bool, len(h.Time), cap(h.Time))
 	}

@@ -28,7 +28,14 @@ type Snapshot struct {
 // Snapshot takes a snapshot of what is visible now.
 func (st *Store) Snapshot() *Snapshot {
 	st.mu.RLock()
-	defer st.mu.RUnlock()
+	if len(st.mem.stage.records) == 0 {
+		defer st.mu.RUnlock()
+	} else {
+		st.mu.RUnlock()
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		st.drain()
+	}
 	return &Snapshot{st: st, db: st.db.NewSnapshot(), mem: st.mem, frozen: st.frozen, seq: st.visible.Load()}
 }
 

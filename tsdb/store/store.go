@@ -392,9 +392,9 @@ func (st *Store) write(b *Batch) (uint64, mark, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.seq = seq
-	a := applier{st: st, mem: st.mem, seq: seq}
-	if err := a.apply(b.buf); err != nil {
-		return 0, m, err
+	st.mem.add(seq, b.buf, b.rows)
+	if st.mem.full() {
+		st.drain()
 	}
 	for _, s := range b.defined {
 		s.logged.Store(true)
@@ -403,6 +403,13 @@ func (st *Store) write(b *Batch) (uint64, mark, error) {
 		st.kick()
 	}
 	return seq, m, nil
+}
+
+// drain puts all rows in memory where readers look for them; mu is held for writing.
+func (st *Store) drain() {
+	if err := st.mem.drain(st); err != nil {
+		st.fatal(err) // rows that were read from a batch's log form must be readable
+	}
 }
 
 // seqFull reports that the sequence numbers of a memtable's rows do not fit much longer.
