@@ -22,6 +22,7 @@ var rooms = [][]string{
 	{"shardrouter"},
 	{"docstore", "tsdb", "peer"},
 	{"exec"},
+	{"plpgsql"},
 	{"planner"},
 	{"raft", "objectlog"}, // see onlyInterface
 	{"engine"},

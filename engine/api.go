@@ -287,6 +287,9 @@ type Txn interface {
 	// calls): it reads the same snapshot and what has been written so far. The
 	// function returned ends it; the outer statement goes on seeing what it saw.
 	NestStatement() (end func())
+	// NestFresh is NestStatement for a function that is declared VOLATILE: at READ
+	// COMMITTED its statement reads a new snapshot; the outer one keeps its own.
+	NestFresh() (end func())
 
 	// Insert checks unique indexes (waiting for concurrent inserters of the same
 	// key) and writes row and index entries. With arbiters not nil a collision on

@@ -50,6 +50,10 @@ type FunctionBody struct {
 	// Cols are the types of the result's columns, which the statement's are converted
 	// to; nil: as they are.
 	Cols []sqltypes.ColumnType
+	// Vars, when not nil, are the variables of a procedural function. Assign: the
+	// statement is an UPDATE that stands for writing into a part of a variable.
+	Vars   Variables
+	Assign bool
 }
 
 // Settings are the planner's own (enable_seqscan … as bits, work_mem).

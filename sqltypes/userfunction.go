@@ -12,6 +12,9 @@ var runUser struct {
 // language; it is called at initialisation.
 func RegisterUserFunctions(scalar ScalarFunc, set SetFunc) { runUser.scalar, runUser.set = scalar, set }
 
+// LangPLpgSQL is the OID of language plpgsql in pg_language.
+const LangPLpgSQL OID = 13563
+
 // UserFunction is Proc.Fn of user-defined functions.
 func UserFunction(c *Call, args []Datum) (Datum, error) {
 	if runUser.scalar == nil || c.Env == nil || c.Env.Session == nil {

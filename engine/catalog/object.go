@@ -63,7 +63,36 @@ type Relation struct {
 	// ReplicaIdentity is relreplident: 0 the primary key, i an index, f all columns, n nothing.
 	ReplicaIdentity byte `json:",omitempty"`
 
+	// Triggers are the user's, in order of their names.
+	Triggers []*Trigger `json:",omitempty"`
+
 	phys *physical // what the store derived from the descriptor; see Physical
+}
+
+// Trigger is a user's trigger on a table or view (pg_trigger).
+type Trigger struct {
+	OID  OID
+	Name string
+	Func OID
+	// Timing is b BEFORE, a AFTER or i INSTEAD OF; Row: FOR EACH ROW.
+	Timing byte
+	Row    bool
+	// Insert, Update, Delete and Truncate are the events.
+	Insert, Update, Delete, Truncate bool
+	// Columns are the attributes of UPDATE OF; none: all.
+	Columns []int16  `json:",omitempty"`
+	Args    []string `json:",omitempty"`
+	// When is the condition's SQL text over OLD and NEW, "" none.
+	When string `json:",omitempty"`
+	// Enabled is tgenabled: O, D, R or A.
+	Enabled byte
+	// Constraint, Deferrable and Deferred are CREATE CONSTRAINT TRIGGER's.
+	Constraint, Deferrable, Deferred bool
+	// OldTable and NewTable name the transition tables, "" none.
+	OldTable, NewTable string `json:",omitempty"`
+	// From is the other table of a constraint trigger (FROM), 0 none.
+	From    OID    `json:",omitempty"`
+	Comment string `json:",omitempty"`
 }
 
 type ViewOptions struct {

@@ -58,6 +58,9 @@ type Txn struct {
 	scans    []*scanner    // open ones, see park.go
 	done     bool
 	failed   error // of a catalogue change; answered by everything that follows
+	// outer is the snapshot of the statement that a nested one interrupts, closed the
+	// one that the end of the transaction closed.
+	outer, closed *storage.Snapshot
 }
 
 // checkedRel remembers that a relation is locked and its descriptor current.
@@ -191,7 +194,11 @@ func (t *Txn) StartStatement(ctx context.Context) error {
 	t.stmt, t.stmtSeq = nil, t.writes.Seq()
 	if t.opts.Isolation == engine.ReadCommitted && t.snap != nil {
 		if t.st != t.s.cur.Load() || t.s.opts.Now().Sub(t.at) > time.Minute {
-			t.view.Close()
+			if t.snap == t.outer {
+				t.view.snap = nil // the outer statement goes on with it
+			} else {
+				t.view.Close()
+			}
 		}
 	}
 	return nil
@@ -203,6 +210,32 @@ func (t *Txn) NestStatement() func() {
 	stmt, seq := t.stmt, t.stmtSeq
 	t.stmt, t.stmtSeq = nil, t.writes.Seq()
 	return func() { t.stmt, t.stmtSeq = stmt, seq }
+}
+
+// NestFresh implements engine.Txn.
+func (t *Txn) NestFresh() func() {
+	end := t.NestStatement()
+	saved, base, ddl, outer := t.view, t.base, len(t.ddl), t.outer
+	t.outer = t.snap
+	if t.opts.Isolation == engine.ReadCommitted && t.snap != nil && t.st != t.s.cur.Load() {
+		t.view.snap = nil
+	}
+	return func() {
+		t.outer = outer
+		switch {
+		case t.done:
+			if saved.snap != nil && saved.snap != t.closed {
+				saved.Close()
+			}
+		case saved.snap != nil && t.snap != saved.snap:
+			t.view.Close()
+			t.view, t.base = saved, base
+			if len(t.ddl) != ddl {
+				t.overlay()
+			}
+		}
+		end()
+	}
 }
 
 // ensure opens the statement's snapshot.
@@ -438,6 +471,7 @@ func (t *Txn) end() {
 		return
 	}
 	t.done = true
+	t.closed = t.snap
 	t.view.Close()
 	if t.readSet != nil && t.reads != nil {
 		t.term.ssi.End(t.readSet)

@@ -45,7 +45,7 @@ func (r *run) alterFunction(n *pg.AlterFunctionStmt) (string, error) {
 // that there is what it names.
 func (r *run) functionLanguage(f *catalog.Function) error {
 	switch f.Language {
-	case "sql":
+	case "sql", "plpgsql":
 		return nil
 	case "internal":
 		if !r.isSuper() {
@@ -55,7 +55,7 @@ func (r *run) functionLanguage(f *catalog.Function) error {
 			return pgerror.New(pgerror.UndefinedFunction, "there is no built-in function named %q", f.Body)
 		}
 		return nil
-	case "c", "plpgsql":
+	case "c":
 		return pgerror.NotSupported("language %q", f.Language)
 	}
 	e := pgerror.New(pgerror.UndefinedObject, "language %q does not exist", f.Language)

@@ -60,6 +60,9 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 		f.Rows = 1000
 	}
 	r.schema().PutFunction(f)
+	if f.Language == "plpgsql" {
+		return r.checkPLpgSQL(f, !r.s.PlanContext().SkipBodyCheck)
+	}
 	if pc := r.s.PlanContext(); !pc.SkipBodyCheck && f.Language == "sql" {
 		return bind.CheckFunctionBody(pc, f)
 	}

@@ -226,8 +226,11 @@ func emitFunction(q *Query, emit Emit, f *catalog.Function) {
 		named = named || f.ArgNames[i] != ""
 	}
 	lang := langSQL
-	if f.Language == "internal" || f.Agg != nil {
+	switch {
+	case f.Language == "internal" || f.Agg != nil:
 		lang = langInternal
+	case f.Language == "plpgsql":
+		lang = sqltypes.LangPLpgSQL
 	}
 	allD, modes, names, config := sqltypes.Null, sqltypes.Null, sqltypes.Null, sqltypes.Null
 	if !plain {

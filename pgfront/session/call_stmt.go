@@ -22,7 +22,9 @@ type procedureCall struct {
 // bindCall resolves the procedure and binds its arguments.
 func (s *Session) bindCall(p *prepared, n *pg.CallStmt) (*procedureCall, error) {
 	cat := s.catalog()
-	call, params, err := bind.BindCall(s.planContext(cat, p.text, p.declared), n.Funccall)
+	pc := s.planContext(cat, p.text, p.declared)
+	pc.Body = p.body
+	call, params, err := bind.BindCall(pc, n.Funccall)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +80,23 @@ func (s *Session) callStmt(p *prepared, n *pg.CallStmt, po *portal) (*outcome, e
 	for _, i := range bind.InputArgs(&proc, c.proc.ArgModes) {
 		inputs = append(inputs, c.call.Args[i])
 	}
+	late, err := p.lateArgs(nil)
+	if err != nil {
+		return nil, err
+	}
+	if late != nil {
+		po = &portal{args: late}
+	}
 	args, err := s.callArgs(inv, inputs, po)
 	if err != nil {
 		return nil, err
+	}
+	if proc.Lang == sqltypes.LangPLpgSQL {
+		res, err := s.runProcedural(inv, args, p.atomic || s.inBlock() || s.calls > 0 && p.body == nil, nil)
+		if err != nil || len(c.cols) == 0 {
+			return tagged("CALL", err)
+		}
+		return rowsOutcome(c.cols, [][]sqltypes.Datum{res.Outs}, "CALL"), nil
 	}
 	var first []sqltypes.Datum
 	if err := s.runBody(inv, args, func(row []sqltypes.Datum) error {

@@ -77,7 +77,8 @@ func (s *Session) ctasQuery(p *prepared, query *pg.Node) (*portal, error) {
 	if err := s.compile(q, s.catalog()); err != nil {
 		return nil, err
 	}
-	return &portal{s: s, p: q, plan: q.plan, cols: q.cols}, nil
+	args, err := p.lateArgs(nil)
+	return &portal{s: s, p: q, plan: q.plan, cols: q.cols, args: args}, err
 }
 
 // ctasTable is the CREATE TABLE for a query's columns.

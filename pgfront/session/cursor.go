@@ -34,6 +34,9 @@ func (s *Session) declareStmt(p *prepared, n *pg.DeclareCursorStmt, outer *porta
 		q.declared = p.params
 	}
 	q, rels, err := s.compileCursor(p, q, n.Query)
+	if err == nil {
+		args, err = p.lateArgs(args)
+	}
 	if err != nil {
 		return err
 	}

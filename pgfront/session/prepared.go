@@ -26,10 +26,13 @@ type prepared struct {
 	fromSQL  bool
 	at       time.Time
 	// fixed: cols were told to a client and must not change.
-	fixed   bool
-	body    *planner.FunctionBody // of a SQL function that it stands in
-	remote  bool                  // prepared in the upstream session, whose descriptions are relayed
-	explain bool                  // planned to be shown
+	fixed bool
+	body  *planner.FunctionBody // of a function that it stands in
+	// late gives the values of a function's variables once the statement is bound.
+	late    func() ([]sqltypes.Datum, error)
+	atomic  bool // CALL in a function that may not end the transaction
+	remote  bool // prepared in the upstream session, whose descriptions are relayed
+	explain bool // planned to be shown
 	// enc caches the encoder of all columns in one format (index 0 text, 1 binary).
 	enc  [2]*rowEncoder
 	uses int64
@@ -186,6 +189,15 @@ func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
 	p.setPlan(plan)
 	p.key, p.params = s.planKey(cat), plan.Params
 	return nil
+}
+
+// lateArgs are the values of the variables of the function that the statement stands
+// in, else args.
+func (p *prepared) lateArgs(args []sqltypes.Datum) ([]sqltypes.Datum, error) {
+	if p.late == nil {
+		return args, nil
+	}
+	return p.late()
 }
 
 // setPlan takes a plan and what it says about the result.

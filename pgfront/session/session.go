@@ -14,6 +14,7 @@ import (
 	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/engine/commitlog"
+	"ostraka/expr"
 	"ostraka/pgfront/settings"
 	"ostraka/pgfront/wire"
 	"ostraka/sqltypes"
@@ -62,12 +63,18 @@ type Session struct {
 	env sqltypes.Env
 	rng *rand.Rand
 	// calls is how deep user-defined functions call each other now.
-	calls    int
-	now      func() time.Time
-	clk      int64     // statement start, µs since 2000
-	began    time.Time // the same
-	counting counting
-	conf     mirrored
+	calls int
+	// procs are the PL/pgSQL functions that it has parsed, coercions the conversions of
+	// values for their variables, made for the catalogue coercedFor.
+	procs      map[proceduralKey]*procedural
+	coercions  map[coercion]*expr.Program
+	coercedFor *catalog.Catalog
+	unnamed    int // cursors opened without a name
+	now        func() time.Time
+	clk        int64     // statement start, µs since 2000
+	began      time.Time // the same
+	counting   counting
+	conf       mirrored
 
 	tx      txn
 	stmts   map[string]*prepared // by name; "" is the unnamed statement

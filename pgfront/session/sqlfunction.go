@@ -18,12 +18,19 @@ func init() {
 			if !ok {
 				return sqltypes.Null, pgerror.NotSupported("calling function %s outside of a session", c.Proc.Name)
 			}
+			if c.Proc.Lang == sqltypes.LangPLpgSQL {
+				r, err := s.runProcedural(c, args, true, nil)
+				return r.Value, err
+			}
 			return s.callFunction(c, args)
 		},
 		func(c *sqltypes.Call, args []sqltypes.Datum) (sqltypes.RowSource, error) {
 			s, ok := sessionOf(c)
 			if !ok {
 				return nil, pgerror.NotSupported("calling function %s outside of a session", c.Proc.Name)
+			}
+			if c.Proc.Lang == sqltypes.LangPLpgSQL {
+				return s.proceduralSet(c, args)
 			}
 			return s.callSetFunction(c, args)
 		})
@@ -196,7 +203,15 @@ func (s *Session) innerUtility(p *prepared) error {
 
 // startNested starts a plan inside the running statement: with the same snapshot,
 // and, unless the function is declared not to write, with what has been written so far.
-func (s *Session) startNested(po *portal, readOnly bool) error {
+func (s *Session) startNested(po *portal, readOnly bool) error { return s.nest(po, readOnly, false) }
+
+// startNestedFresh is startNested for a volatile PL/pgSQL function, whose statements
+// see what others have committed meanwhile.
+func (s *Session) startNestedFresh(po *portal, readOnly bool) error {
+	return s.nest(po, readOnly, true)
+}
+
+func (s *Session) nest(po *portal, readOnly, fresh bool) error {
 	for try := 0; ; try++ {
 		plan := po.plan
 		if s.tx.readOnly && plan.Class == planner.ClassWrite && !s.writesTemporary(plan) {
@@ -213,7 +228,11 @@ func (s *Session) startNested(po *portal, readOnly bool) error {
 		}
 		switch {
 		case s.tx.txn != nil:
-			if !readOnly {
+			switch {
+			case readOnly:
+			case fresh:
+				release = s.tx.txn.NestFresh()
+			default:
 				release = s.tx.txn.NestStatement()
 			}
 			s.fillRun(&run)
@@ -236,6 +255,16 @@ func (s *Session) startNested(po *portal, readOnly bool) error {
 				return err
 			}
 			continue
+		}
+		if cat := run.View.Catalog(); cat != nil {
+			err := planner.Permitted(cat, s.role.OID, s.role.Super, plan.Permissions)
+			if err == nil {
+				err = planner.Populated(cat, plan.Permissions)
+			}
+			if err != nil {
+				release()
+				return err
+			}
 		}
 		x, err := s.deps.Exec.Start(s.env.Ctx, &run, plan, po.args)
 		if err != nil {

@@ -106,7 +106,7 @@ func (s *Session) utility(p *prepared, po *portal) (*outcome, error) {
 	case *pg.Node_CreateExtensionStmt:
 		return tagged("CREATE EXTENSION", s.createExtension(n.CreateExtensionStmt))
 	case *pg.Node_DoStmt:
-		return nil, pgerror.NotSupported("DO")
+		return s.doStmt(p, n.DoStmt)
 	}
 	return s.ddl(stmt)
 }
@@ -171,6 +171,9 @@ func (s *Session) ddl(stmt *planner.Statement) (*outcome, error) {
 	defer release()
 	r, err := s.deps.Utility.Run(s.env.Ctx, s, stmt)
 	if err != nil {
+		if f := stmt.AST.GetCreateFunctionStmt(); f != nil {
+			err = compilation(err, nameOf(f.Funcname), strings.Repeat(" ", stmt.Location)+stmt.Text)
+		}
 		return nil, err
 	}
 	s.path.valid = false
@@ -232,7 +235,7 @@ func (s *Session) utilityColumns(p *prepared) (cols []planner.Column, params []s
 // innerStatement is a query inside a utility statement, as a statement to plan.
 func (s *Session) innerStatement(p *prepared, n *pg.Node) *prepared {
 	inner := &planner.Statement{Text: p.stmt.Text, Location: p.stmt.Location, AST: n, Planned: true}
-	q := &prepared{text: p.text, stmt: inner, declared: p.declared}
+	q := &prepared{text: p.text, stmt: inner, declared: p.declared, body: p.body}
 	s.classify(s.catalog(), inner, p.text)
 	return q
 }

@@ -42,7 +42,14 @@ const maxExprDepth = 7000
 func Bind(ctx *planner.Context, stmt *pg.Node) (q *planner.Query, params []sqltypes.OID, err error) {
 	defer catch(&err)
 	b := newBinder(ctx)
-	q = b.statement(nil, stmt, true)
+	if ctx.Body != nil {
+		b.vars = ctx.Body.Vars
+	}
+	if up := stmt.GetUpdateStmt(); up != nil && b.vars != nil && ctx.Body.Assign {
+		q = b.assignPath(up)
+	} else {
+		q = b.statement(nil, stmt, true)
+	}
 	if ctx.Body != nil && ctx.Body.Final {
 		q = b.functionResult(q, ctx.Body)
 	}
@@ -69,6 +76,10 @@ type binder struct {
 	checkAs sqltypes.OID
 	// argNames are the names by which a SQL function's body refers to its parameters.
 	argNames []string
+	// vars are the variables of the procedural function that the statement stands in;
+	// varFields the fields of those of type record.
+	vars      planner.Variables
+	varFields map[expr.Expr][]field
 	// outArgs: a procedure is being looked up; arguments stand for OUT parameters too.
 	outArgs bool
 	// nextDepth are the calls that SEARCH BREADTH FIRST stands for its depth.
@@ -83,7 +94,7 @@ func newBinder(ctx *planner.Context) *binder {
 		b.env = &sqltypes.Env{Formats: sqltypes.DefaultFormats()}
 	}
 	if ctx.Body != nil {
-		b.argNames, b.quiet = ctx.Body.ArgNames, true
+		b.argNames, b.quiet = ctx.Body.ArgNames, ctx.Body.Vars == nil
 	}
 	b.params = make([]paramType, len(ctx.ParamTypes))
 	for i, t := range ctx.ParamTypes {

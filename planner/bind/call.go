@@ -14,6 +14,9 @@ import (
 func BindCall(ctx *planner.Context, fc *pg.FuncCall) (call *expr.Call, params []sqltypes.OID, err error) {
 	defer catch(&err)
 	b := newBinder(ctx)
+	if ctx.Body != nil {
+		b.vars = ctx.Body.Vars
+	}
 	b.outArgs = true
 	s := b.newScope(nil)
 	s.kind, s.callNode = kindCallArgument, fc

@@ -9,8 +9,8 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
-// columnRef is transformColumnRef: x, t.x, s.t.x, db.s.t.x, and t.* as a row.
-func (s *scope) columnRef(c *pg.ColumnRef) expr.Expr {
+// columnOnly is transformColumnRef: x, t.x, s.t.x, db.s.t.x, and t.* as a row.
+func (s *scope) columnOnly(c *pg.ColumnRef) expr.Expr {
 	b := s.b
 	loc := c.Location
 	switch s.kind {
@@ -102,6 +102,8 @@ func (s *scope) recordFields(e expr.Expr) []field {
 		return nil
 	}
 	switch x := e.(type) {
+	case *expr.Param:
+		return b.varFields[x]
 	case *expr.RowCtor:
 		out := make([]field, len(x.Fields))
 		for i, f := range x.Fields {

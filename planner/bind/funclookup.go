@@ -241,6 +241,8 @@ func (b *binder) userProc(f *catalog.Function) *sqltypes.Proc {
 	case f.Agg != nil:
 		p.Fn, p.Set, p.Writes = nil, nil, false
 		p.Agg = b.userAggregate(f.Agg)
+	case f.Language == "plpgsql":
+		p.Lang = sqltypes.LangPLpgSQL
 	case f.Language == "internal":
 		// Another name for a built-in function.
 		p.Lang, p.Writes = 12, false

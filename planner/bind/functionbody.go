@@ -145,5 +145,25 @@ func CheckFunctionBody(ctx *planner.Context, f *catalog.Function) (err error) {
 	return nil
 }
 
+// OutTypes are the types of a function's output parameters in a call with arguments
+// of those types.
+func OutTypes(ctx *planner.Context, p *sqltypes.Proc, args []sqltypes.ColumnType) (out []sqltypes.OID) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(*pgerror.Error); !ok {
+				panic(r)
+			}
+		}
+	}()
+	exprs := make([]expr.Expr, len(args))
+	for i, a := range args {
+		exprs[i] = &expr.Const{T: tt(a)}
+	}
+	for _, f := range newBinder(ctx).outFields(p, exprs) {
+		out = append(out, f.typ.OID)
+	}
+	return out
+}
+
 // BodyNames are the names by which the body of a SQL function knows its parameters.
 func BodyNames(p *sqltypes.Proc) []string { return inputNames(p) }

@@ -24,6 +24,9 @@ const maxParams = 65535
 
 func (s *scope) paramRef(p *pg.ParamRef) expr.Expr {
 	b := s.b
+	if b.vars != nil {
+		return s.positional(p)
+	}
 	n := int(p.Number)
 	if b.noPar || n <= 0 || n > maxParams {
 		b.fail(p.Location, pgerror.UndefinedParameter, "there is no parameter $%d", n)

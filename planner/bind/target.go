@@ -108,6 +108,9 @@ func (s *scope) expandStar(c *pg.ColumnRef, k exprKind) []target {
 		}
 		return out
 	}
+	if list, ok := s.starVariable(c); ok {
+		return list
+	}
 	schema := ""
 	if n > 4 {
 		b.fail(c.Location, pgerror.SyntaxError, "improper qualified name (too many dotted names): %s", fieldsString(c.Fields))
