@@ -23,7 +23,7 @@ func DialServer(ctx context.Context, cfg *pgconn.Config, maxMessage int) (*Conn,
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 32<<10), w: bufio.NewWriterSize(hj.Conn, 32<<10), max: maxMessage}
+	c := &Conn{conn: hj.Conn, r: bufio.NewReaderSize(hj.Conn, 8<<10), w: bufio.NewWriterSize(hj.Conn, 8<<10), max: maxMessage}
 	if c.max <= 0 {
 		c.max = 1 << 30
 	}

@@ -14,5 +14,7 @@
 // commands, and puts the answers in the place of the calls.
 //
 // A Router is safe for concurrent use. Each client session is one goroutine, which
-// owns at most one upstream session on the primary and one on a replica.
+// owns at most one upstream session on the primary and one on a replica. Between
+// requests the session, sockets included, belongs to an event loop (see lane), which
+// serves what is ordinary and wakes the goroutine for the rest.
 package router

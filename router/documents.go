@@ -239,7 +239,7 @@ func (s *session) before(sc *script) (tag string, done bool, err error) {
 func (s *session) abandon(cause error) error {
 	u := s.block
 	if _, err := u.query("ROLLBACK"); err != nil {
-		s.drop(u, false)
+		s.drop(u, nil)
 	}
 	s.settle(u, result{status: wire.StatusIdle, tag: "ROLLBACK"})
 	return cause
@@ -326,7 +326,7 @@ func (s *session) failBlock() {
 	_, err := u.query(`ROLLBACK TO SAVEPOINT "ostraka: an error"`) // which is not there
 	var ue *upstreamError
 	if err != nil && !errors.As(err, &ue) {
-		s.drop(u, true)
+		s.drop(u, err)
 		return
 	}
 	s.status = wire.StatusFailed

@@ -54,7 +54,7 @@ func (r *Router) client(g *gate.Conn) {
 	case code>>16 != 3:
 		return
 	}
-	out, src := wire.NewOut(conn), bufio.NewReaderSize(conn, 16<<10)
+	out, src := wire.NewOut(conn), bufio.NewReaderSize(conn, 4<<10)
 	id, err := r.admit(conn, state, out, src, body)
 	if err != nil {
 		r.refuse(g, out, err)

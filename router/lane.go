@@ -121,7 +121,7 @@ func (s *session) newLane(g *gate.Conn) *lane {
 	ln.onAgain = func() {
 		defer ln.recovered()
 		ln.queued = false
-		if ln.riding && ln.u != nil {
+		if ln.riding && ln.u != nil && len(ln.toClient) == 0 {
 			ln.fromServer()
 		}
 	}
@@ -168,6 +168,7 @@ func (s *session) ride() error {
 	ln.served = 0
 	ln.track.loop.Post(ln.boarded)
 	d := <-ln.off
+	s.r.stats.looped.Add(int64(ln.served))
 	if ln.served == 0 { // what this session does is not for the loop: spare it the way
 		ln.rest = min(2*ln.rest+1, 32)
 		ln.pause = ln.rest

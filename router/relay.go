@@ -101,6 +101,7 @@ func text(body []byte) string {
 // copyIn passes the client's COPY data on until it ends.
 func (s *session) copyIn(u *upstream) error {
 	s.out.Flush()
+	_ = s.in.SetDeadline(0, nil) // the client is not idle
 	for {
 		kind, body, err := s.in.Next()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"crypto/tls"
 
@@ -115,6 +116,9 @@ func (r *Router) Wait(ctx context.Context) error {
 	return r.Close()
 }
 
+// closeTime is how long Close lets sessions tell their clients that they end.
+const closeTime = time.Second
+
 // Close stops accepting, ends every session (what runs is cut off) and waits for them.
 func (r *Router) Close() error {
 	err := r.listener.Close()
@@ -124,8 +128,10 @@ func (r *Router) Close() error {
 		s.end()
 	}
 	r.mu.Unlock()
-	r.listener.CloseConns()
+	r.listener.CloseUnauthenticated()
+	told := time.AfterFunc(closeTime, r.listener.CloseConns)
 	r.clients.Wait()
+	told.Stop()
 	for _, t := range r.tracks {
 		t.loop.Close()
 	}

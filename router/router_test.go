@@ -67,6 +67,11 @@ func dsns(t *testing.T) []string {
 // start starts a router; the DSN is for clients.
 func start(t *testing.T, change func(*Config)) string {
 	t.Helper()
+	return "postgres://postgres@" + launch(t, change).Addr() + "/postgres?sslmode=disable"
+}
+
+func launch(t *testing.T, change func(*Config)) *Router {
+	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Listen = "127.0.0.1:0"
 	change(&cfg)
@@ -79,7 +84,7 @@ func start(t *testing.T, change func(*Config)) string {
 			t.Error(err)
 		}
 	})
-	return "postgres://postgres@" + r.Addr() + "/postgres?sslmode=disable"
+	return r
 }
 
 func connect(t *testing.T, dsn string, mode pgx.QueryExecMode) *pgx.Conn {
@@ -502,6 +507,7 @@ func TestConfig(t *testing.T) {
 		"request-timeout":         func(c *Config) { c.RequestTimeout = -1 },
 		"auth-file: stat":         func(c *Config) { c.AuthFile = "/none" },
 		"chmod 600":               func(c *Config) { c.AuthFile = open },
+		"loops: must":             func(c *Config) { c.Loops = -1 },
 		"connect-timeout":         func(c *Config) { c.ConnectTimeout = 0 },
 		"cannot be combined":      func(c *Config) { c.Shards = []string{"postgres://h/"} },
 		"shards: no server":       sharded(func(c *Config) { c.Shards = nil }),

@@ -237,7 +237,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 		return s.block, nil
 	}
 	if s.replica != nil && s.replica.stale() && s.replica.Broken() {
-		s.drop(s.replica, true)
+		s.drop(s.replica, nil)
 	}
 	if read && !s.pinned && len(s.r.replicas) > 0 {
 		u := s.replica
@@ -253,7 +253,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 	s.r.stats.primary.Add(1)
 	u := s.primary
 	if u != nil && u.stale() && u.Broken() {
-		s.drop(u, true)
+		s.drop(u, nil)
 		if s.pinned {
 			return nil, ended(u.server, "was closed")
 		}
@@ -270,7 +270,7 @@ func (s *session) acquire(read bool) (*upstream, error) {
 	if err := s.apply(u); err != nil {
 		var ue *upstreamError
 		if !errors.As(err, &ue) {
-			s.drop(u, true)
+			s.drop(u, err)
 			err = pgerror.Wrap(err, pgerror.ConnectionFailure, "connection to server %s was lost", u.server.name)
 		}
 		return nil, err
@@ -315,10 +315,12 @@ func (s *session) adopt(u *upstream) {
 	}
 }
 
-// drop gives an upstream session up; it is never used again. failed: its server is left alone for a while.
-func (s *session) drop(u *upstream, failed bool) {
+// drop gives an upstream session up; it is never used again. A server that was silent
+// is left alone for a while; one that has ended a single session may have had its
+// reasons, and opening the next one tells whether it works.
+func (s *session) drop(u *upstream, cause error) {
 	u.Abort()
-	if failed {
+	if errors.Is(cause, os.ErrDeadlineExceeded) {
 		u.server.failed(time.Now())
 	}
 	s.active.CompareAndSwap(u, nil)
@@ -352,7 +354,7 @@ func (s *session) freshen(u *upstream) bool {
 	if err != nil {
 		var ue *upstreamError
 		if !errors.As(err, &ue) {
-			s.drop(u, true)
+			s.drop(u, err)
 		}
 		return false
 	}
@@ -385,7 +387,7 @@ func (s *session) locate() bool {
 		}
 		return false
 	case err != nil:
-		s.drop(s.primary, true)
+		s.drop(s.primary, err)
 		return false
 	}
 	srv.kind.Store(kindOstraka)
@@ -605,7 +607,7 @@ func (s *session) gone(u *upstream, cause error, sc *script) *pgerror.Error {
 	if late {
 		u.Cancel() // on a connection of its own; whether it arrives does not matter
 	}
-	s.drop(u, true)
+	s.drop(u, cause)
 	s.r.log.Warn("server_lost", "server", name, "error", cause)
 	why := "closed the connection"
 	if late {

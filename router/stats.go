@@ -10,6 +10,7 @@ import (
 type stats struct {
 	requests, errors    atomic.Int64 // query strings and pipelines; those that ended in an error
 	primary, replica    atomic.Int64 // of them passed on to a server as they are
+	looped              atomic.Int64 // of requests, those that event loops have served
 	targeted, scattered atomic.Int64 // document commands that one server answered, or several
 }
 
@@ -33,7 +34,8 @@ func (r *Router) logStats() {
 		r.mu.Unlock()
 		args := []any{slog.Int64("requests", now), slog.Float64("per_second", float64(now-was)/r.cfg.StatsInterval.Seconds()),
 			slog.Int64("errors", r.stats.errors.Load()), slog.Int("clients", clients),
-			slog.Int64("primary", r.stats.primary.Load()), slog.Int64("replica", r.stats.replica.Load())}
+			slog.Int64("primary", r.stats.primary.Load()), slog.Int64("replica", r.stats.replica.Load()),
+			slog.Int64("looped", r.stats.looped.Load())}
 		if r.sharding != nil {
 			used, idle := r.sharding.open()
 			args = append(args, slog.Int64("targeted", r.stats.targeted.Load()), slog.Int64("scattered", r.stats.scattered.Load()),
