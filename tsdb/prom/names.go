@@ -76,6 +76,7 @@ func (s *Source) Series(ctx context.Context, r Reader, mint, maxt int64, selecto
 			return nil, fmt.Errorf("series: %w", err)
 		}
 	}
+	slices.SortFunc(out, labels.Compare)
 	return out, nil
 }
 
