@@ -139,6 +139,9 @@ func (n *Node) serveCall(ctx context.Context, from, op string, body json.RawMess
 	if op == "series" {
 		return n.seriesTables(), nil
 	}
+	if op == "series_stats" {
+		return n.seriesStats(ctx)
+	}
 	if op == "shard" {
 		return n.serveShardCall(body)
 	}

@@ -40,6 +40,13 @@ func (h *seriesHolders) of(storage uint64) []string {
 	return out
 }
 
+// tables lists what a node had when it was last asked.
+func (h *seriesHolders) tables(node string) []uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.have[node]
+}
+
 // seriesTables are the storage ids of the tables that this node has rows of: the
 // answer to the call "series".
 func (n *Node) seriesTables() []uint64 {

@@ -64,6 +64,7 @@ func TestTimeSeriesCluster(t *testing.T) {
 	if err := c.Nodes[2].Close(); err != nil {
 		t.Log(err)
 	}
+	all[0].want("SELECT node_id, relation::text, rows, error IS NULL FROM ostraka.timeseries WHERE table_name = 'sc' OR table_name IS NULL ORDER BY 1", "2|sc|400|t 3|sc||f")
 	_, err = all[0].PgConn().Exec(bounded(t), "SELECT count(*) FROM sc").ReadAll()
 	if err == nil || !strings.Contains(err.Error(), "node 3") {
 		t.Errorf("with a node missing: %v", err)

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"time"
 
 	"ostraka/engine/catalog"
@@ -24,31 +23,21 @@ func (n *Node) runSeries() {
 }
 
 // registerSeries adds ostraka.timeseries: which time-series tables have rows on
-// this node, and how many.
+// which node, and how many. A node that cannot be asked is there with an error.
 func (n *Node) registerSeries(s *syscat.Set) {
 	n.registerJobs(s)
 	s.Add(&catalog.Relation{OID: 13950, Name: "timeseries", Schema: catalog.SchemaOstraka, Kind: catalog.KindVirtual, Persistence: 'p', Owner: catalog.BootstrapRole,
 		Columns: columns("node_id", sqltypes.OIDText, "relation", sqltypes.OIDRegclass, "table_name", sqltypes.OIDText, "series", sqltypes.OIDInt8,
 			"rows", sqltypes.OIDInt8, "rows_in_memory", sqltypes.OIDInt8, "windows", sqltypes.OIDInt8, "chunks", sqltypes.OIDInt8, "bytes", sqltypes.OIDInt8,
-			"bytes_per_row", sqltypes.OIDFloat8, "log_bytes", sqltypes.OIDInt8)}, "ostraka", true,
+			"bytes_per_row", sqltypes.OIDFloat8, "log_bytes", sqltypes.OIDInt8, "error", sqltypes.OIDText)}, "ostraka", true,
 		func(_ *syscat.Query, emit syscat.Emit) error {
+			mine, err := n.seriesStats(n.ctx)
+			if err != nil {
+				return err
+			}
 			rels := n.series.Relations()
-			_, log, _ := n.seriesStore.Usage()
-			for _, t := range n.seriesStore.Tables() {
-				rel := rels[t.ID]
-				if rel == nil {
-					continue
-				}
-				st, err := n.seriesStore.TableStats(context.Background(), t)
-				if err != nil {
-					return err
-				}
-				per := sqltypes.Null
-				if k := st.Rows - st.MemoryRows; k > 0 {
-					per = sqltypes.Float(float64(st.Bytes) / float64(k))
-				}
-				emit(sqltypes.Text(n.cfg.NodeID), oid(rel.OID), sqltypes.Text(rel.Name), sqltypes.Int(int64(st.Series)), sqltypes.Int(st.Rows),
-					sqltypes.Int(st.MemoryRows), sqltypes.Int(int64(st.Windows)), sqltypes.Int(st.Chunks), sqltypes.Int(st.Bytes), per, sqltypes.Int(log))
+			for _, a := range append([]seriesAnswer{{node: n.cfg.NodeID, tables: mine}}, n.askStats()...) {
+				a.emit(rels, emit)
 			}
 			return nil
 		})

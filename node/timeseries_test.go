@@ -24,7 +24,9 @@ func TestTimeSeriesLocal(t *testing.T) {
 		t.Errorf("an empty answer without a notice: %v", l.notices)
 	}
 	f.want("SELECT rows FROM ostraka.timeseries WHERE table_name = 'ts'", "2")
-	l.want("SELECT count(*) FROM ostraka.timeseries WHERE table_name = 'ts'", "0")
+	l.want("SELECT node_id, series, rows FROM ostraka.timeseries WHERE table_name = 'ts'", follower.cfg.NodeID+"|1|2")
+	f.do("INSERT INTO ts VALUES ('2026-01-01 00:00:10+00', 'a', 2.5, 2)")
+	l.want("SELECT rows, rows_in_memory FROM ostraka.timeseries WHERE table_name = 'ts'", "2|3")
 	f.do("BEGIN")
 	f.want("SELECT count(*) FROM ts", "2")
 	f.do("INSERT INTO ts VALUES ('2026-01-01 00:00:20+00', 'a', 3.5, 3)")

@@ -208,6 +208,13 @@ func TestModel(t *testing.T) {
 				if got, w := dump(t, st, tab, nil, Range{lo, hi}), want.dump(lo, hi, ""); got != w {
 					rt.Fatalf("[%d, %d]:\n%s\nwant\n%s", lo, hi, got, w)
 				}
+				rows := int64(0)
+				for _, m := range want {
+					rows += int64(len(m))
+				}
+				if s, err := st.TableStats(context.Background(), tab); err != nil || s.Rows != rows {
+					rt.Fatalf("%d rows are counted, %v, want %d", s.Rows, err, rows)
+				}
 				h := rapid.SampledFrom(hosts).Draw(rt, "one")
 				if got, w := dump(t, st, tab, tab.Select([]Matcher{{Values: []string{h}}}), Range{lo, hi}), want.dump(lo, hi, h); got != w {
 					rt.Fatalf("%s [%d, %d]:\n%s\nwant\n%s", h, lo, hi, got, w)
