@@ -58,3 +58,11 @@ func BenchmarkFilterMatch(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkUpdateByID(b *testing.B) {
+	s := benchStore(b, 20000)
+	up := parse(b, `{"$inc":{"n":1}}`)
+	for i := 0; b.Loop(); i++ {
+		s.do(&Command{Op: OpUpdateOne, Collection: "bench", Filter: parse(b, fmt.Sprintf(`{"_id":%d}`, i*7919%20000)), Update: up})
+	}
+}

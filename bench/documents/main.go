@@ -34,6 +34,7 @@ type workload struct {
 
 func main() {
 	program := flag.String("program", "bin/ostraka", "the ostraka binary")
+	other := flag.String("other", "", "another ostraka binary, measured in the same rounds")
 	docs := flag.Int("docs", 50000, "documents in the collection")
 	rounds := flag.Int("rounds", 3, "rounds; the median counts")
 	clients := flag.Int("clients", 8, "connections that ask at the same time")
@@ -44,7 +45,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := run(*program, *docs, *rounds, *clients, time.Duration(*seconds*float64(time.Second)), pick); err != nil {
+	if err := run(*program, *other, *docs, *rounds, *clients, time.Duration(*seconds*float64(time.Second)), pick); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -115,7 +116,7 @@ func workloads(docs int) []workload {
 	}
 }
 
-func run(program string, docs, rounds, clients int, length time.Duration, pick *regexp.Regexp) error {
+func run(program, other string, docs, rounds, clients int, length time.Duration, pick *regexp.Regexp) error {
 	dir, err := os.MkdirTemp("", "bench-documents-")
 	if err != nil {
 		return err
@@ -136,6 +137,14 @@ func run(program string, docs, rounds, clients int, length time.Duration, pick *
 	defer os_.Close()
 	ctx := context.Background()
 	list := []*servers.Server{os_, pg}
+	if other != "" {
+		o, err := servers.Ostraka(other, filepath.Join(dir, "other"), 1)
+		if err != nil {
+			return err
+		}
+		defer o.Close()
+		list = append(list, o)
+	}
 	pools := make([][]*pgx.Conn, len(list))
 	conns := make([]*pgx.Conn, len(list)) // the first of each pool
 	for i, s := range list {
@@ -154,13 +163,20 @@ func run(program string, docs, rounds, clients int, length time.Duration, pick *
 			return err
 		}
 	}
-	if _, err := conns[0].Exec(ctx, `SELECT doc.create_index('bench', '"email"')`); err != nil {
-		return err
-	}
-	for at := 0; at < docs; at += batchSize {
-		if _, err := conns[0].Exec(ctx, "SELECT doc.insert_many('bench', $1)", batch(at, batchSize)); err != nil {
+	for k, c := range conns {
+		if k == 1 {
+			continue
+		}
+		if _, err := c.Exec(ctx, `SELECT doc.create_index('bench', '"email"')`); err != nil {
 			return err
 		}
+		for at := 0; at < docs; at += batchSize {
+			if _, err := c.Exec(ctx, "SELECT doc.insert_many('bench', $1)", batch(at, batchSize)); err != nil {
+				return err
+			}
+		}
+	}
+	for at := 0; at < docs; at += batchSize {
 		if _, err := conns[1].Exec(ctx, "INSERT INTO bench SELECT (d->>'_id')::bigint, d FROM jsonb_array_elements($1::jsonb) d", batch(at, batchSize)); err != nil {
 			return err
 		}
@@ -168,15 +184,19 @@ func run(program string, docs, rounds, clients int, length time.Duration, pick *
 	if _, err := conns[1].Exec(ctx, "VACUUM ANALYZE bench"); err != nil {
 		return err
 	}
-	fmt.Printf("%-24s %14s %14s %10s\n", "CPU per operation", "ostraka", "postgres", "ratio")
+	fmt.Printf("%-24s %14s %14s %10s", "CPU per operation", "ostraka", "postgres", "ratio")
+	if other != "" {
+		fmt.Printf(" %14s %10s", "other", "ratio")
+	}
+	fmt.Println()
 	for _, w := range workloads(docs) {
 		if !pick.MatchString(w.name) {
 			continue
 		}
-		var got [2][]float64
+		got := make([][]float64, len(list))
 		for range rounds {
 			for k := range list {
-				per, err := measure(ctx, list[k], pools[k], w, k == 0, length)
+				per, err := measure(ctx, list[k], pools[k], w, k != 1, length)
 				if err != nil {
 					return fmt.Errorf("%s on %s: %w", w.name, list[k].Name, err)
 				}
@@ -184,7 +204,12 @@ func run(program string, docs, rounds, clients int, length time.Duration, pick *
 			}
 		}
 		a, b := median(got[0]), median(got[1])
-		fmt.Printf("%-24s %11.1f µs %11.1f µs %9.2fx\n", w.name, a, b, b/a)
+		fmt.Printf("%-24s %11.1f µs %11.1f µs %9.2fx", w.name, a, b, b/a)
+		if other != "" {
+			c := median(got[2])
+			fmt.Printf(" %11.1f µs %9.2fx", c, b/c)
+		}
+		fmt.Println()
 	}
 	return nil
 }
