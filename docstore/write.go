@@ -25,15 +25,6 @@ func (r *runner) eachLocked(ctx context.Context, p *found, mode engine.RowLock, 
 	if limit == 0 {
 		return nil
 	}
-	hint := 0
-	if limit > 0 && p.filter.All() {
-		hint = int(min(limit+skip, 1<<20))
-	}
-	s, err := r.open(ctx, p.access, p.filter, true, hint)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	one := func(doc JSON, ref engine.RowRef) (more bool, err error) {
 		t := target{doc: doc, ref: ref}
 		row := make([]sqltypes.Datum, 2)
@@ -65,6 +56,22 @@ func (r *runner) eachLocked(ctx context.Context, p *found, mode engine.RowLock, 
 		}
 		return limit != 0, nil
 	}
+	if key, ok := p.access.point(); ok {
+		doc, ref, ok, err := r.byKey(ctx, p, key)
+		if ok && err == nil {
+			_, err = one(doc, ref)
+		}
+		return err
+	}
+	hint := 0
+	if limit > 0 && p.filter.All() {
+		hint = int(min(limit+skip, 1<<20))
+	}
+	s, err := r.open(ctx, p.access, p.filter, true, hint)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	if p.sort == nil || p.access.sorted {
 		for {
 			doc, ref, ok, err := s.next()
@@ -97,6 +104,23 @@ func (r *runner) eachLocked(ctx context.Context, p *found, mode engine.RowLock, 
 		}
 	}
 	return nil
+}
+
+// byKey reads the document of an _id, if it matches, as the statement sees it with
+// what it has written itself.
+func (r *runner) byKey(ctx context.Context, p *found, key sqltypes.Datum) (doc JSON, ref engine.RowRef, ok bool, err error) {
+	var dst [1]sqltypes.Datum
+	end := r.st.Txn.NestStatement()
+	ref, ok, err = r.st.Txn.Get(ctx, p.c.Rel, nil, []sqltypes.Datum{key}, docColumn, dst[:])
+	end()
+	if err != nil || !ok {
+		return JSON{}, ref, false, err
+	}
+	doc = sqltypes.JSONOf(dst[0])
+	if ok, err = p.filter.Match(doc); err != nil || !ok || r.accept != nil && !r.accept(doc) {
+		return JSON{}, ref, false, err
+	}
+	return doc, ref, true, nil
 }
 
 // update serves update, update_one, replace_one and find_one_and_update.

@@ -76,7 +76,11 @@ func (n *mapNode) vec(s *state, b *Batch, sel []uint16) (*Vec, error) {
 		}
 		return fill(&n.out, n.kind, d, sel), nil
 	}
-	res := n.out.get(n.kind)
+	rows := BatchSize
+	if b != nil {
+		rows = b.N
+	}
+	res := n.out.sized(n.kind, rows)
 	return res, n.apply(s, res, sel)
 }
 

@@ -156,6 +156,17 @@ func (s *selBuf) get() []uint16 {
 // scratch is the result vector of a node.
 type scratch struct{ v *Vec }
 
+// sized is get with room for n values only: most batches of statements that call
+// functions have one row.
+func (s *scratch) sized(k sqltypes.Kind, n int) *Vec {
+	if s.v == nil {
+		s.v = &Vec{}
+	}
+	s.v.Reset(k)
+	s.v.Ensure(min(max(n, 8), BatchSize))
+	return s.v
+}
+
 func (s *scratch) get(k sqltypes.Kind) *Vec {
 	if s.v == nil {
 		s.v = NewVec(k)
