@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"ostraka/sqltypes"
@@ -11,6 +12,7 @@ import (
 func init() {
 	exprForms = map[string]func(arg JSON, vars []string) (expression, error){
 		"$literal": func(arg JSON, _ []string) (expression, error) { return constExpr{arg}, nil },
+		"$rand":    compileRand,
 		"$cond":    compileCond,
 		"$switch":  compileSwitch,
 		"$ifNull":  compileIfNull,
@@ -408,4 +410,19 @@ func compileReduce(arg JSON, vars []string) (expression, error) {
 	}
 	e.init, err = compileExpr(init, vars)
 	return e, err
+}
+
+// randExpr is $rand: a number from 0 up to, but not including, 1.
+type randExpr struct{}
+
+func (randExpr) eval(*exprEnv) (JSON, error) {
+	d, err := sqltypes.NumericFromFloat(rand.Float64(), 64)
+	return sqltypes.JSONNumberOf(d), err
+}
+
+func compileRand(arg JSON, _ []string) (expression, error) {
+	if arg.Kind() != sqltypes.JSONObject || arg.Len() != 0 {
+		return nil, invalid("$rand takes no arguments")
+	}
+	return randExpr{}, nil
 }

@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -94,6 +95,8 @@ type (
 		pred leaf
 	}
 	constNode bool
+	// sampleNode is $sampleRate: the share of documents that match, by chance.
+	sampleNode float64
 )
 
 func (n andNode) match(d JSON) bool {
@@ -117,6 +120,7 @@ func (n orNode) match(d JSON) bool {
 func (n notNode) match(d JSON) bool    { return !n.of.match(d) }
 func (n *fieldNode) match(d JSON) bool { return n.path.any(d, 0, n.pred) }
 func (n constNode) match(JSON) bool    { return bool(n) }
+func (n sampleNode) match(JSON) bool   { return rand.Float64() < float64(n) }
 
 func conjunction(list []node) node {
 	switch len(list) {
@@ -208,6 +212,12 @@ func (c *filterCompiler) logical(op string, v JSON) (node, error) {
 		return &exprNode{env: c.f.env, e: e}, nil
 	case "$comment":
 		return nil, nil
+	case "$sampleRate":
+		if v.Kind() != sqltypes.JSONNumber || sqltypes.NumericSign(v.Number()) < 0 || sqltypes.NumericCmp(v.Number(), sqltypes.NumericInt(1)) > 0 {
+			return nil, invalid("$sampleRate must be a number from 0 to 1")
+		}
+		rate, err := sqltypes.NumericToFloat(v.Number(), 64)
+		return sampleNode(rate), err
 	case "$alwaysTrue":
 		return constNode(true), nil
 	case "$alwaysFalse":

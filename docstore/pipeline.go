@@ -62,7 +62,7 @@ func obj(key string, v JSON) JSON {
 }
 
 // desugar replaces stages that are short for others: $count, $sortByCount,
-// $bucket, $set, $replaceWith.
+// $bucket, $fill, $set, $replaceWith.
 func desugar(list []JSON) ([]JSON, error) {
 	var out []JSON
 	for _, s := range list {
@@ -84,6 +84,12 @@ func desugar(list []JSON) ([]JSON, error) {
 		case "$sortByCount":
 			out = append(out, obj("$group", sqltypes.JSONObjectOf([]sqltypes.JSONPair{{Key: "_id", Value: arg}, {Key: "count", Value: obj("$sum", intJSON(1))}})),
 				obj("$sort", obj("count", intJSON(-1))))
+		case "$fill":
+			list, err := desugarFill(arg)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, list...)
 		case "$bucket":
 			list, err := desugarBucket(arg)
 			if err != nil {

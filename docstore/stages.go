@@ -28,6 +28,7 @@ func init() {
 		"$sample":          makeSample,
 		"$redact":          makeRedact,
 		"$setWindowFields": makeWindowFields,
+		"$densify":         makeDensify,
 		"$lookup":          makeLookup,
 		"$graphLookup":     makeGraphLookup,
 		"$facet":           makeFacet,

@@ -25,6 +25,8 @@ type windowField struct {
 	rangeHi      sqltypes.Datum
 	ranged, date bool
 	unit         int64 // of a range of dates, ms
+	per          int64 // $derivative, $integral: what a date is counted in, ms; 0: numbers
+	alpha        JSON  // $expMovingAvg
 }
 
 // windowFields is $setWindowFields.
@@ -117,7 +119,9 @@ func compileWindowField(name string, j JSON) (*windowField, error) {
 	case "$locf":
 		f.needSort = true
 		f.arg, err = compileExpr(arg, nil)
-	case "$linearFill", "$derivative", "$integral", "$expMovingAvg", "$covariancePop", "$covarianceSamp":
+	case "$linearFill", "$derivative", "$integral", "$expMovingAvg":
+		return f, f.curve(arg, window)
+	case "$covariancePop", "$covarianceSamp":
 		return nil, pgerror.NotSupported("%s in $setWindowFields", f.op)
 	default:
 		if !strings.HasPrefix(f.op, "$") {
@@ -314,6 +318,14 @@ func (w *windowFields) values(env *exprEnv, f *windowField, docs []JSON) ([]JSON
 			vals[i] = last
 		}
 		return vals, nil
+	}
+	switch f.op {
+	case "$linearFill":
+		return vals, w.linearFill(f, docs, args, vals)
+	case "$expMovingAvg":
+		return vals, f.movingAverage(args, vals)
+	case "$derivative", "$integral":
+		return vals, w.slopes(env, f, docs, args, vals)
 	}
 	var acc accumulator
 	lo, hi := -1, -1 // of acc

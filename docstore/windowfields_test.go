@@ -24,6 +24,12 @@ func TestWindowFields(t *testing.T) {
 		{`{"sortBy":{"_id":1},"output":{"sum":{"$documentNumber":{}}}}`, `1 1|2 2|3 3|4 4|5 5`},
 		{`{"sortBy":{"_id":1},"output":{"sum":{"$shift":{"output":"$n","by":-1,"default":"none"}}}}`, `1 "none"|2 1|3 3|4 10|5 3`},
 		{`{"sortBy":{"_id":1},"output":{"sum":{"$locf":"$n"}}}`, `1 1|2 3|3 10|4 3|5 3`},
+		{`{"sortBy":{"_id":1},"output":{"sum":{"$linearFill":{"$cond":[{"$in":["$_id",[2,5]]},null,{"$multiply":["$_id",10]}]}}}}`, `1 10|2 20|3 30|4 40|5 null`},
+		{`{"sortBy":{"_id":1},"output":{"sum":{"$derivative":{"input":"$n"},"window":{"documents":[-1,0]}}}}`, `1 null|2 2|3 7|4 -7|5 null`},
+		{`{"sortBy":{"at":1},"output":{"sum":{"$derivative":{"input":"$_id","unit":"hour"},"window":{"documents":[-1,0]}}}}`,
+			`1 null|2 0.16666666666666666667|3 0.05555555555555555556|4 0.04166666666666666667|5 1`},
+		{`{"sortBy":{"_id":1},"output":{"sum":{"$integral":{"input":"$n"},"window":{"documents":["unbounded","current"]}}}}`, `1 0|2 2|3 8.5|4 15|5 15`},
+		{`{"sortBy":{"_id":1},"output":{"sum":{"$expMovingAvg":{"input":"$n","N":3}}}}`, `1 1|2 2|3 6|4 4.5|5 null`},
 	} {
 		got := s.aggregate("w", `[{"$setWindowFields":`+c.stage+`},{"$project":{"sum":1}}]`)
 		var out []string
@@ -43,7 +49,7 @@ func TestWindowFields(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	_, _, err := s.try(&Command{Op: OpAggregate, Collection: "w", Pipeline: parse(t, `[{"$setWindowFields":{"sortBy":{"n":1},"output":{"x":{"$derivative":{"input":"$n"}}}}}]`)})
+	_, _, err := s.try(&Command{Op: OpAggregate, Collection: "w", Pipeline: parse(t, `[{"$setWindowFields":{"sortBy":{"n":1},"output":{"x":{"$covariancePop":["$n","$n"]}}}}]`)})
 	if pgerror.CodeOf(err) != pgerror.FeatureNotSupported {
 		t.Error(err)
 	}
