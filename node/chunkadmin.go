@@ -48,23 +48,28 @@ func (n *Node) rebalance(ctx context.Context) (any, error) {
 	var ids []int32
 	moved := 0
 	_, err := n.changeShards(ctx, func(list *catalog.Shards) error {
-		var targets []int32
-		for _, s := range list.Shards {
-			if s.State == catalog.ShardActive {
-				targets = append(targets, s.ID)
-			}
-		}
-		if len(targets) == 0 {
-			targets = []int32{0}
-		}
 		var err error
-		ids, moved, err = addMoves(list, chunk.Rebalance(list.Map, targets))
+		ids, moved, err = addMoves(list, chunk.Rebalance(list.Map, targets(list)))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"moved": moved}, n.awaitMoves(ctx, ids)
+}
+
+// targets are the shards that an even map has chunks on.
+func targets(list *catalog.Shards) []int32 {
+	var out []int32
+	for _, s := range list.Shards {
+		if s.State == catalog.ShardActive {
+			out = append(out, s.ID)
+		}
+	}
+	if len(out) == 0 {
+		out = []int32{0}
+	}
+	return out
 }
 
 // addMoves records moves; chunks that are being moved already are refused.

@@ -79,6 +79,7 @@ type Node struct {
 	router  *shardrouter.Sharded
 	mover   *shardrouter.Mover
 	manage  chan struct{} // buffered 1: runManager has something to do
+	moved   time.Time     // when chunks were seen moving last; runManager's
 
 	stop   context.CancelFunc
 	ctx    context.Context // ends when the node stops; background work runs under it

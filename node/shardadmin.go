@@ -284,6 +284,7 @@ func (n *Node) runManager() {
 		}
 		n.activate(n.ctx, n.shards())
 		n.mover.Run(n.ctx)
+		n.balance(n.ctx)
 	}
 }
 

@@ -88,6 +88,20 @@ var shardFunctions = []function{
 			}
 			return n.cancelMove(ctx, int32(a[0].I))
 		}},
+	{"chunk_balancer", []sqltypes.OID{sqltypes.OIDBool}, []string{"enabled"}, true, true, 0, nil,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null {
+				return nil, nullArgument("enabled")
+			}
+			return n.setBalancer(ctx, a[0].Bool(), balanceChunks, balancePause.Seconds())
+		}},
+	{"chunk_balancer", []sqltypes.OID{sqltypes.OIDBool, sqltypes.OIDInt4, sqltypes.OIDFloat8}, []string{"enabled", "chunks_at_once", "pause_seconds"}, true, true, 0, nil,
+		func(ctx context.Context, n *Node, a []sqltypes.Datum) (any, error) {
+			if a[0].Null || a[1].Null || a[2].Null {
+				return nil, nullArgument("enabled, chunks_at_once or pause_seconds")
+			}
+			return n.setBalancer(ctx, a[0].Bool(), a[1].I, a[2].Float())
+		}},
 }
 
 func nullArgument(name string) error {

@@ -9,6 +9,7 @@ import (
 	"ostraka/engine/catalog"
 	"ostraka/exec/syscat"
 	"ostraka/shardrouter"
+	"ostraka/shardrouter/chunk"
 	"ostraka/sqltypes"
 )
 
@@ -81,6 +82,29 @@ func (n *Node) registerShards(s *syscat.Set) {
 				emit(sqltypes.Int(int64(m.ID)), sqltypes.Int(int64(m.Chunks.Len())), sqltypes.Text(list.Name(m.From)), sqltypes.Text(list.Name(m.To)),
 					sqltypes.Text(string(m.State)), textOrNull(m.Error))
 			}
+			return nil
+		})
+	view(13991, "chunk_balancer", columns("enabled", sqltypes.OIDBool, "state", sqltypes.OIDText, "chunks_to_move", sqltypes.OIDInt4,
+		"chunks_at_once", sqltypes.OIDInt4, "pause_seconds", sqltypes.OIDFloat8),
+		func(_ *syscat.Query, emit syscat.Emit) error {
+			list := n.shards()
+			left := 0
+			for _, s := range chunk.Rebalance(list.Map, targets(list)) {
+				left += len(s.Chunks)
+			}
+			b := list.Balancer
+			if b == nil {
+				emit(sqltypes.Bool(false), sqltypes.Text("off"), sqltypes.Int(int64(left)), sqltypes.Null, sqltypes.Null)
+				return nil
+			}
+			state := "balanced"
+			switch {
+			case len(list.Moves) > 0:
+				state = "moving"
+			case left > 0:
+				state = "waiting"
+			}
+			emit(sqltypes.Bool(true), sqltypes.Text(state), sqltypes.Int(int64(left)), sqltypes.Int(int64(b.Chunks)), sqltypes.Float(float64(b.PauseMS)/1000))
 			return nil
 		})
 }

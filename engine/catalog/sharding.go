@@ -37,6 +37,16 @@ type Shards struct {
 	Next int32
 	// Mover numbers the attempts of movers, so that shards can tell them apart.
 	Mover uint64
+	// Balancer, when not nil, makes the leader of shard 0 even the map out by itself.
+	Balancer *Balancer `json:",omitempty"`
+}
+
+// Balancer is the pace of the automatic balancer.
+type Balancer struct {
+	// Chunks is how many chunks one move has at most.
+	Chunks int
+	// PauseMS is the time between the end of one move and the next one, in ms.
+	PauseMS int64
 }
 
 // Shard is one shard other than shard 0.
