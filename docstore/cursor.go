@@ -37,8 +37,12 @@ func (c *funcCursor) Close() {
 	}
 }
 
-// ReadAll reads a cursor to its end and closes it.
+// ReadAll reads a cursor to its end and closes it; nil, an answer without documents,
+// has none.
 func ReadAll(c Cursor) ([]JSON, error) {
+	if c == nil {
+		return nil, nil
+	}
 	defer c.Close()
 	var out []JSON
 	for {
