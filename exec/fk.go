@@ -30,10 +30,15 @@ type fkEvent struct {
 	newKey  []sqltypes.Datum
 	// unique: the event is the count of a deferrable unique constraint instead.
 	unique *uniqueEvent
+	// trigger: the event is an AFTER trigger instead.
+	trigger *TriggerCall
 }
 
 // constraint is the OID of the event's constraint and how it was declared.
 func (e *fkEvent) constraint() (oid sqltypes.OID, deferrable, initially bool) {
+	if t := e.trigger; t != nil {
+		return t.Trigger.OID, t.Trigger.Deferrable, t.Trigger.Deferred
+	}
 	if u := e.unique; u != nil {
 		return u.ix.ConstraintOID, true, u.ix.InitiallyDeferred
 	}
@@ -173,6 +178,9 @@ func (q *fkQueue) run(x *Execution) error {
 }
 
 func (q *fkQueue) handle(x *Execution, e *fkEvent) error {
+	if e.trigger != nil {
+		return x.fire(e.trigger)
+	}
 	if e.unique != nil {
 		return x.checkUnique(e.unique)
 	}
@@ -425,6 +433,12 @@ func (q *fkQueue) act(x *Execution, e *fkEvent) error {
 			continue
 		}
 		if e.action() == 'c' && !e.update {
+			if ok, err := w.before('d', c.row, nil); err != nil || !ok {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			if err := w.delete(c.ref, c.row); err != nil {
 				return err
 			}
@@ -433,6 +447,12 @@ func (q *fkQueue) act(x *Execution, e *fkEvent) error {
 		copy(row, c.row)
 		if err := x.assignKey(e, row, defaults); err != nil {
 			return err
+		}
+		if ok, err := w.before('u', c.row, row); err != nil || !ok {
+			if err != nil {
+				return err
+			}
+			continue
 		}
 		if err := w.prepare(row); err != nil {
 			return err

@@ -37,7 +37,11 @@ func (x *Execution) buildInsert(p *planner.Insert) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	m.batch, m.run = o.values, o.insert
+	m.batch, m.run, m.events = o.values, o.insert, "i"
+	if c := p.OnConflict; c != nil && c.DoUpdate {
+		m.events = "iu"
+		m.w.assigns(c.Set)
+	}
 	return m.built(), nil
 }
 
@@ -98,6 +102,9 @@ func (o *insertOp) insert(_ *batch, at int, _ []sqltypes.Datum) error {
 
 // insertRow writes o.row.
 func (o *insertOp) insertRow() error {
+	if ok, err := o.w.before('i', nil, o.row); err != nil || !ok {
+		return err
+	}
 	if err := o.w.prepare(o.row); err != nil {
 		return err
 	}
@@ -182,6 +189,9 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 		if o.updated[i], err = p.Row(o.both, &o.x.params, o.x.env); err != nil {
 			return false, err
 		}
+	}
+	if ok, err := o.w.before('u', old, o.updated); err != nil || !ok {
+		return true, err
 	}
 	if err := o.w.prepare(o.updated); err != nil {
 		return false, err

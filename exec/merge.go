@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"strings"
 
 	"ostraka/engine"
 	"ostraka/expr"
@@ -47,6 +48,14 @@ func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
 		o.actions = append(o.actions, a)
 	}
 	m.run = o.merge
+	for _, a := range o.actions {
+		if a.Kind != 'n' && strings.IndexByte(m.events, a.Kind) < 0 {
+			m.events += string(rune(a.Kind))
+		}
+		if a.Kind == 'u' {
+			m.w.assigns(a.MergeAction.Set)
+		}
+	}
 	return m.built(), nil
 }
 
@@ -119,10 +128,17 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 				continue
 			}
 		}
-		o.count()
 		if a.Kind == 'd' {
+			if ok, err := o.w.before('d', o.old, nil); err != nil || !ok {
+				return err
+			}
+			o.count()
 			return o.w.delete(ref, o.old)
 		}
+		if ok, err := o.w.before('u', o.old, o.new); err != nil || !ok {
+			return err
+		}
+		o.count()
 		if err := o.w.prepare(o.new); err != nil {
 			return err
 		}
@@ -145,6 +161,9 @@ func (o *mergeOp) notMatched(row []sqltypes.Datum) error {
 		o.new[i] = sqltypes.Null
 	}
 	if err := assignRow(o.x, a.set, o.new, o.new, row); err != nil {
+		return err
+	}
+	if ok, err := o.w.before('i', nil, o.new); err != nil || !ok {
 		return err
 	}
 	if err := o.w.prepare(o.new); err != nil {

@@ -18,6 +18,8 @@ type modifyOp struct {
 	run func(b *batch, at int, row []sqltypes.Datum) error
 	// batch, when set, is called before the rows of each batch.
 	batch func(b *batch) error
+	// events are the operations whose statement triggers fire: i, u, d.
+	events string
 
 	returning []*expr.Program
 	retKinds  []sqltypes.Kind
@@ -89,6 +91,17 @@ func (o *modifyOp) close() {
 }
 
 func (o *modifyOp) all() error {
+	if err := o.w.statement('b', o.events); err != nil {
+		return err
+	}
+	if err := o.rows(); err != nil {
+		return err
+	}
+	return o.w.statement('a', o.events)
+}
+
+// rows processes the input.
+func (o *modifyOp) rows() error {
 	if err := o.in.op.open(); err != nil {
 		return err
 	}

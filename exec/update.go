@@ -96,7 +96,8 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 	if o.set, err = x.compileAll(p.Set); err != nil {
 		return built{}, err
 	}
-	m.run = o.update
+	m.run, m.events = o.update, "u"
+	m.w.assigns(p.Set)
 	return m.built(), nil
 }
 
@@ -132,6 +133,9 @@ func (o *updateOp) updateRow(ref engine.RowRef, row []sqltypes.Datum) error {
 
 // writeNew writes the new row over the locked old one.
 func (o *updateOp) writeNew(ref engine.RowRef, row []sqltypes.Datum) error {
+	if ok, err := o.w.before('u', o.old, o.new); err != nil || !ok {
+		return err
+	}
 	if err := o.w.prepare(o.new); err != nil {
 		return err
 	}
@@ -175,7 +179,7 @@ func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
 		return built{}, err
 	}
 	o := &deleteOp{c}
-	m.run = o.delete
+	m.run, m.events = o.delete, "d"
 	return m.built(), nil
 }
 
@@ -201,6 +205,9 @@ func (o *deleteOp) deleteRow(ref engine.RowRef, row []sqltypes.Datum) error {
 
 // writeGone deletes the locked old row.
 func (o *deleteOp) writeGone(ref engine.RowRef, row []sqltypes.Datum) error {
+	if ok, err := o.w.before('d', o.old, nil); err != nil || !ok {
+		return err
+	}
 	if err := o.w.delete(ref, o.old); err != nil {
 		return err
 	}

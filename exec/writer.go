@@ -28,11 +28,15 @@ type tableWriter struct {
 	keyAttrs   []bool // attributes of keys that foreign keys may refer to
 	incoming   []planner.IncomingFK
 	deferrable []*catalog.Index // unique, checked later
+	trig       *triggers        // nil: none fires
 }
 
 func (x *Execution) newTableWriter(t *planner.Target) (*tableWriter, error) {
 	w := &tableWriter{x: x, t: t, rel: t.Rel, incoming: t.Incoming, keyAttrs: make([]bool, len(t.Rel.Columns))}
 	var err error
+	if w.trig, err = x.newTriggers(t.Rel); err != nil {
+		return nil, err
+	}
 	if w.generated, err = x.compileAll(t.Generated); err != nil {
 		return nil, err
 	}
@@ -205,7 +209,9 @@ func (w *tableWriter) insert(row []sqltypes.Datum, arbiters []*catalog.Index) (*
 		return c, err
 	}
 	w.x.fk.addUnique(w.x, w, nil, row)
-	return nil, w.x.fk.inserted(w.x, w.rel, row)
+	err = w.x.fk.inserted(w.x, w.rel, row)
+	w.after('i', nil, row)
+	return nil, err
 }
 
 // update replaces a locked row by a prepared one.
@@ -214,14 +220,18 @@ func (w *tableWriter) update(ref engine.RowRef, old, row []sqltypes.Datum) error
 		return err
 	}
 	w.x.fk.addUnique(w.x, w, old, row)
-	return w.x.fk.updated(w.x, w, old, row)
+	err := w.x.fk.updated(w.x, w, old, row)
+	w.after('u', old, row)
+	return err
 }
 
 func (w *tableWriter) delete(ref engine.RowRef, old []sqltypes.Datum) error {
 	if err := w.x.txn.Delete(w.x.ctx, &w.wt, ref, old); err != nil {
 		return err
 	}
-	return w.x.fk.deleted(w.x, w, old)
+	err := w.x.fk.deleted(w.x, w, old)
+	w.after('d', old, nil)
+	return err
 }
 
 // lockMode is how strongly an update from old to row must lock: changing a key

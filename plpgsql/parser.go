@@ -51,6 +51,7 @@ type Function struct {
 	outs     []int // of the output parameters, those of TABLE too
 	found    int
 	trigger  triggerVars
+	when     *Query // of a condition
 	body     *block
 	conflict byte
 	raisePct bool

@@ -126,3 +126,29 @@ func (fr *frame) triggerResult() (res Result, err error) {
 	res.Row = r.vals
 	return res, nil
 }
+
+// ParseCondition makes a function of a trigger's WHEN, an expression over OLD and NEW.
+func ParseCondition(text string, types Types) (*Function, error) {
+	h := Header{Name: "when", Signature: "when", Kind: 't', Ret: sqltypes.ColumnType{OID: sqltypes.OIDBool, TypMod: -1}}
+	f, err := Parse("BEGIN RETURN NULL; END", h, types)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{f: f, types: types, ns: &nsItem{kind: 'l'}}
+	p.ns = &nsItem{kind: 'r', name: "new", datum: f.trigger.newer, prev: p.ns}
+	p.ns = &nsItem{kind: 'r', name: "old", datum: f.trigger.old, prev: p.ns}
+	f.when = p.query("SELECT "+text, text, true)
+	return f, f.CheckSyntax()
+}
+
+// Condition evaluates the function made by ParseCondition.
+func (f *Function) Condition(h Host, c *TriggerCall) (bool, error) {
+	fr := &frame{h: h, f: f, vars: make([]variable, len(f.data)), atomic: true, trig: c}
+	for i := range fr.vars {
+		fr.vars[i].val = sqltypes.Null
+	}
+	if err := fr.setTrigger(); err != nil {
+		return false, err
+	}
+	return fr.boolean(f.when)
+}

@@ -172,6 +172,12 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 	case pg.AlterTableType_AT_DisableRowSecurity, pg.AlterTableType_AT_NoForceRowSecurity:
 		return nil
 	default:
+		if done, err := enableTriggers(b.rel, cmd); done {
+			if err == nil {
+				b.put()
+			}
+			return err
+		}
 		return b.alterColumn(cmd)
 	}
 	b.put()

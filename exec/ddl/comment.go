@@ -35,6 +35,12 @@ func (r *run) comment(n *pg.CommentStmt) error {
 		}
 		col.Comment = n.Comment
 		r.schema().PutRelation(cp)
+	case pg.ObjectType_OBJECT_TRIGGER:
+		cp, _, err := r.commentTarget(parts[:len(parts)-1])
+		if err != nil {
+			return err
+		}
+		return r.commentTrigger(cp, parts[len(parts)-1], n.Comment)
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 		cp, _, err := r.commentTarget(parts[:len(parts)-1])
 		if err != nil {

@@ -139,6 +139,8 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return "ANALYZE", r.analyze(n.VacuumStmt)
 	case *pg.Node_ReindexStmt:
 		return "REINDEX", r.reindex(n.ReindexStmt)
+	case *pg.Node_CreateTrigStmt:
+		return "CREATE TRIGGER", r.createTrigger(n.CreateTrigStmt)
 	case *pg.Node_ClusterStmt:
 		return "CLUSTER", r.cluster(n.ClusterStmt)
 	}

@@ -26,6 +26,8 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = r.dropTypes(n, cascade)
 	case pg.ObjectType_OBJECT_FUNCTION, pg.ObjectType_OBJECT_PROCEDURE, pg.ObjectType_OBJECT_ROUTINE, pg.ObjectType_OBJECT_AGGREGATE:
 		err = r.dropFunctions(n)
+	case pg.ObjectType_OBJECT_TRIGGER:
+		err = r.dropTrigger(n)
 	case pg.ObjectType_OBJECT_OPERATOR:
 		err = r.dropOperators(n)
 	case pg.ObjectType_OBJECT_CAST:

@@ -171,6 +171,13 @@ func (r *run) dropFunction(f *catalog.Function, cascade bool) error {
 		}
 		return true
 	})
+	var uses []*catalog.Relation
+	r.functionTriggers(f.OID, func(rel *catalog.Relation, t *catalog.Trigger) {
+		if !slices.Contains(uses, rel) {
+			uses = append(uses, rel)
+		}
+		words = append(words, "trigger "+t.Name+" on table "+r.visibleName(rel))
+	})
 	if len(words) > 0 && !cascade {
 		var blockers []string
 		for _, w := range words {
@@ -179,6 +186,11 @@ func (r *run) dropFunction(f *catalog.Function, cascade bool) error {
 		return dependencyError("function "+r.signature(f), false, blockers)
 	}
 	(&dropper{run: r, also: words}).noticeCascade()
+	for _, rel := range uses {
+		cp := copyRelation(rel)
+		cp.Triggers = slices.DeleteFunc(cp.Triggers, func(t *catalog.Trigger) bool { return t.Func == f.OID })
+		r.schema().PutRelation(cp)
+	}
 	for _, o := range opers {
 		r.removeOperator(o)
 	}

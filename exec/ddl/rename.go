@@ -18,6 +18,8 @@ func (r *run) rename(n *pg.RenameStmt) (string, error) {
 		return tag, r.renameRelation(n, name)
 	case pg.ObjectType_OBJECT_COLUMN, pg.ObjectType_OBJECT_ATTRIBUTE:
 		return alterTag(n.RelationType), r.renameColumn(n, name)
+	case pg.ObjectType_OBJECT_TRIGGER:
+		return "ALTER TRIGGER", r.renameTrigger(n, name)
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 		return "ALTER TABLE", r.renameConstraint(n, name)
 	case pg.ObjectType_OBJECT_SCHEMA:

@@ -573,6 +573,7 @@ func copyRelation(rel *catalog.Relation) *catalog.Relation {
 		c := *ix
 		cp.Indexes[i] = &c
 	}
+	cp.Triggers = append([]*catalog.Trigger(nil), rel.Triggers...)
 	cp.Layouts = append([]catalog.Layout(nil), rel.Layouts...)
 	if rel.Sequence != nil {
 		s := *rel.Sequence

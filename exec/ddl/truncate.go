@@ -48,12 +48,15 @@ func (r *run) truncate(n *pg.TruncateStmt) error {
 			rels = append(rels, locked)
 		}
 	}
+	if err := r.fireTruncate(rels, 'b'); err != nil {
+		return err
+	}
 	for _, rel := range rels {
 		if err := r.truncateOne(rel, n.RestartSeqs); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.fireTruncate(rels, 'a')
 }
 
 func (r *run) mayTruncate(rel *catalog.Relation) bool {

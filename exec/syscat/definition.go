@@ -52,7 +52,7 @@ func init() {
 		"pg_get_function_identity_arguments": functionArguments(false),
 		"pg_get_function_result":             functionResult,
 		"pg_get_ruledef":                     null, "pg_get_ruledef_ext": null,
-		"pg_get_triggerdef_ext": null,
+		"pg_get_triggerdef_ext": triggerDef,
 	})
 }
 

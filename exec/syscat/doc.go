@@ -8,5 +8,5 @@
 // PostgreSQL defines as views are views here too, with definitions of our own
 // (views.go). A relation that has neither rows nor a definition is refused by
 // name when it is read; one that is empty because Ostraka has no such objects
-// (triggers, policies …) says so in empty.go.
+// (policies …) says so in empty.go.
 package syscat

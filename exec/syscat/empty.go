@@ -4,7 +4,7 @@ package syscat
 // that they are rightly empty.
 func registerEmpty(s *Set) {
 	for _, name := range []string{
-		"pg_trigger", "pg_policy", "pg_event_trigger", // there are no triggers and no policies
+		"pg_policy", "pg_event_trigger", // there are no policies and no event triggers
 		"pg_inherits", "pg_partitioned_table", // no inheritance, no partitions
 		"pg_foreign_data_wrapper", "pg_foreign_server", "pg_foreign_table", "pg_user_mapping", "pg_user_mappings", // no foreign data
 		"pg_publication", "pg_publication_rel", "pg_publication_namespace", "pg_publication_tables", "pg_subscription", "pg_subscription_rel",
@@ -25,7 +25,7 @@ func registerEmpty(s *Set) {
 	}
 	for _, name := range []string{
 		"_pg_foreign_data_wrappers", "_pg_foreign_servers", "_pg_foreign_table_columns", "_pg_foreign_tables", "_pg_user_mappings",
-		"triggers", "triggered_update_columns", "column_options", "foreign_data_wrapper_options", "foreign_data_wrappers",
+		"triggered_update_columns", "column_options", "foreign_data_wrapper_options", "foreign_data_wrappers",
 		"foreign_server_options", "foreign_servers", "foreign_table_options", "foreign_tables", "user_mapping_options", "user_mappings",
 		"transforms", "check_constraint_routine_usage", "routine_column_usage", "routine_routine_usage", "routine_sequence_usage",
 		"routine_table_usage", "view_routine_usage", "column_column_usage",

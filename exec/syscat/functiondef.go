@@ -14,7 +14,7 @@ func init() {
 		"pg_get_functiondef":          functionDef,
 		"pg_get_function_sqlbody":     null, // bodies are stored as text
 		"pg_get_function_arg_default": argDefault,
-		"pg_get_triggerdef":           null,
+		"pg_get_triggerdef":           triggerDef,
 	})
 }
 

@@ -168,6 +168,9 @@ func tablesWithTriggers(cat *catalog.Catalog) map[sqltypes.OID]bool {
 		for _, fk := range r.ForeignKeys {
 			out[r.OID], out[fk.RefTable] = true, true
 		}
+		if len(r.Triggers) > 0 {
+			out[r.OID] = true
+		}
 		return true
 	})
 	return out

@@ -75,6 +75,7 @@ func New() *Set {
 	registerFacts(s)
 	registerStats(s)
 	registerEmpty(s)
+	registerTriggers(s)
 	registerViews(s)
 	return s
 }

@@ -83,6 +83,9 @@ func init() {
 		}
 		return sqltypes.Int(int64(s.tx.txn.XidIfAssigned())), nil
 	})
+	reg("pg_trigger_depth", func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
+		return sqltypes.Int(int64(s.triggerDepth)), nil
+	})
 	reg("pg_my_temp_schema", func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
 		return sqltypes.Int(int64(s.tempOID)), nil
 	})

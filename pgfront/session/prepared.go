@@ -126,6 +126,9 @@ func (s *Session) planContext(cat *catalog.Catalog, source string, declared []sq
 	if v, ok := s.set.Get("check_function_bodies"); ok {
 		pc.SkipBodyCheck = v == "off"
 	}
+	if len(s.transitions) > 0 {
+		pc.Relations = withTransitions{s.deps.Relations, s.transitions}
+	}
 	setSource(pc, source)
 	return pc
 }

@@ -37,6 +37,9 @@ func (s *Session) parsedFunction(c *sqltypes.Call) (*plpgsql.Function, error) {
 	if def == nil {
 		return nil, pgerror.New(pgerror.UndefinedFunction, "function with OID %d does not exist", c.Proc.OID)
 	}
+	if def.RetType == sqltypes.OIDTrigger {
+		return nil, pgerror.New(pgerror.FeatureNotSupported, "trigger functions can only be called as triggers")
+	}
 	h := plpgsql.Header{Name: def.Name, Ret: c.RetType, RetSet: def.RetSet, Kind: def.Kind,
 		ReadOnly: def.Volatility != sqltypes.Volatile && def.Volatility != 0}
 	h.Ret.TypMod = -1
@@ -76,10 +79,7 @@ func (s *Session) parsedFunction(c *sqltypes.Call) (*plpgsql.Function, error) {
 		return nil, compilation(err, h.Signature, "")
 	}
 	p := &procedural{def: def, fn: fn}
-	if s.procs == nil || len(s.procs) >= maxProcedural {
-		s.procs = map[proceduralKey]*procedural{}
-	}
-	s.procs[key] = p
+	s.rememberProcedural(key, p)
 	c.Cache = p
 	return fn, nil
 }

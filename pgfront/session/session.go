@@ -70,11 +70,15 @@ type Session struct {
 	coercions  map[coercion]*expr.Program
 	coercedFor *catalog.Catalog
 	unnamed    int // cursors opened without a name
-	now        func() time.Time
-	clk        int64     // statement start, µs since 2000
-	began      time.Time // the same
-	counting   counting
-	conf       mirrored
+	// transitions are the transition tables of the running trigger function,
+	// triggerDepth how deep triggers fire each other.
+	transitions  []*transition
+	triggerDepth int
+	now          func() time.Time
+	clk          int64     // statement start, µs since 2000
+	began        time.Time // the same
+	counting     counting
+	conf         mirrored
 
 	tx      txn
 	stmts   map[string]*prepared // by name; "" is the unnamed statement

@@ -11,16 +11,25 @@ import (
 func pointPlan(pl *planner.Plan) *planner.PointPlan {
 	switch n := pl.Root.(type) {
 	case *planner.Update:
+		if len(n.Target.Rel.Triggers) > 0 {
+			return nil
+		}
 		if pt := pointScan(n.Input); pt != nil {
 			pt.Kind = 'u'
 			return pt
 		}
 	case *planner.Delete:
+		if len(n.Target.Rel.Triggers) > 0 {
+			return nil
+		}
 		if pt := pointScan(n.Input); pt != nil {
 			pt.Kind = 'd'
 			return pt
 		}
 	case *planner.Insert:
+		if len(n.Target.Rel.Triggers) > 0 {
+			return nil
+		}
 		return pointInsert(n)
 	default:
 		return pointSelect(pl.Root)
