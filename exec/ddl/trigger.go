@@ -374,7 +374,11 @@ func (r *run) commentTrigger(cp *catalog.Relation, name, comment string) error {
 
 // fireTruncate runs the triggers of TRUNCATE.
 func (r *run) fireTruncate(rels []*catalog.Relation, timing byte) error {
-	fire, ok := r.s.(exec.TriggerRunner)
+	var fire exec.TriggerRunner
+	ok := false
+	if env := r.s.PlanContext().Env; env != nil && env.Session != nil {
+		fire, ok = env.Session.Ext().(exec.TriggerRunner)
+	}
 	for _, rel := range rels {
 		for _, t := range rel.Triggers {
 			if !t.Truncate || t.Timing != timing {

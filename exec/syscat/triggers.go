@@ -31,7 +31,7 @@ func registerTriggers(s *Set) {
 		})
 		return nil
 	})
-	s.static("information_schema.triggers", nil, func(q *Query, emit Emit) error {
+	s.static("information_schema.triggers", columnNames("triggers"), func(q *Query, emit Emit) error {
 		l := &lookup{cat: q.Cat}
 		order := map[string]int{}
 		eachTrigger(q.Cat, func(r *catalog.Relation, t *catalog.Trigger) {
@@ -166,7 +166,11 @@ func triggerDef(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum
 		b.WriteString("FOR EACH STATEMENT ")
 	}
 	if t.When != "" {
-		b.WriteString("WHEN ((" + t.When + ")) ")
+		cond := "(" + t.When + ")"
+		if len(a) < 2 || !a[1].True() {
+			cond = wrapped(cond)
+		}
+		b.WriteString("WHEN " + cond + " ")
 	}
 	b.WriteString("EXECUTE FUNCTION " + l.triggerFunction(t))
 	return text(b.String()), nil
