@@ -31,12 +31,18 @@ type result struct {
 // batcher puts all proposals that wait into one entry. While an entry is in
 // flight the next one grows, and when it lands the next may wait a little for
 // the proposers that were just answered: see gather.
+//
+// A proposal is on its way from goroutine to goroutine, and on a machine that waits
+// for its disk every one of them costs the waking of a thread. So the proposer who
+// completes an entry hands it to raft itself, and raft's state machine answers all
+// proposers (applied). Nobody waits for an entry unless something is wrong with it:
+// the leadership was lost, or it takes long (see flight).
 type batcher struct {
 	entryBytes int
 	queueBytes int
 	inFlight   int
-	// apply hands an entry to raft.
-	apply func(data []byte) hraft.ApplyFuture
+	// apply hands an entry to raft, which may take as long.
+	apply func(data []byte, patience time.Duration) hraft.ApplyFuture
 	// leads reports whether proposals of term may be appended now.
 	leads func(term uint64) bool
 
@@ -44,16 +50,19 @@ type batcher struct {
 	queue   []*proposal
 	bytes   int           // payload bytes in queue
 	room    chan struct{} // closed when bytes has shrunk; nil if nobody waits for it
-	flights int           // entries in flight, each with a goroutine in fly
+	flights int           // entries in flight, or about to be
+	active  []*flight     // those handed to raft
 	gather  gather
 	timer   *time.Timer // ends a wait of gather
+	watch   *time.Timer // looks for entries that take long; runs while watched
+	watched bool
 	closed  bool
 	stop    chan struct{}
 	gone    chan struct{}  // closed when raft has ended and cannot answer any more
 	flying  sync.WaitGroup // entries in flight
 }
 
-func newBatcher(cfg GroupConfig, apply func([]byte) hraft.ApplyFuture, leads func(uint64) bool) *batcher {
+func newBatcher(cfg GroupConfig, apply func([]byte, time.Duration) hraft.ApplyFuture, leads func(uint64) bool) *batcher {
 	b := &batcher{
 		entryBytes: cfg.EntryBytes,
 		queueBytes: cfg.QueueBytes,
@@ -65,6 +74,8 @@ func newBatcher(cfg GroupConfig, apply func([]byte) hraft.ApplyFuture, leads fun
 	}
 	b.timer = time.AfterFunc(time.Hour, b.waited)
 	b.timer.Stop()
+	b.watch = time.AfterFunc(time.Hour, b.overdue)
+	b.watch.Stop()
 	return b
 }
 
@@ -109,8 +120,11 @@ func (b *batcher) enqueue(ctx context.Context, p *proposal) error {
 		if len(b.queue) == 0 || b.bytes+len(p.payload) <= b.queueBytes {
 			b.queue = append(b.queue, p)
 			b.bytes += len(p.payload)
-			b.launch()
+			due := b.due()
 			b.mu.Unlock()
+			if due {
+				b.fly(shortPatience)
+			}
 			return nil
 		}
 		if b.room == nil {
@@ -155,30 +169,34 @@ func (b *batcher) shrunk(n int) {
 	}
 }
 
-// launch starts an entry if one is due. mu is held.
-func (b *batcher) launch() {
+// due reports whether an entry is to be begun, which the caller then does (fly). mu is held.
+func (b *batcher) due() bool {
 	if len(b.queue) == 0 || b.flights >= b.inFlight || b.closed {
-		return
+		return false
 	}
 	if b.gather.waiting {
 		if len(b.queue) < b.gather.want && b.bytes < b.entryBytes/2 {
-			return
+			return false
 		}
 		b.timer.Stop()
 		b.gather.met(time.Now())
 	}
 	b.flights++
 	b.flying.Add(1)
-	go b.fly()
+	return true
 }
 
 // waited ends a wait that was in vain.
 func (b *batcher) waited() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	due := false
 	if b.gather.waiting {
 		b.gather.missed(len(b.queue))
-		b.launch()
+		due = b.due()
+	}
+	b.mu.Unlock()
+	if due {
+		b.fly(enqueueTimeout)
 	}
 }
 
@@ -203,78 +221,6 @@ func (b *batcher) take() []*proposal {
 	}
 	b.shrunk(payloads)
 	return batch
-}
-
-// fly proposes entries until none is due.
-func (b *batcher) fly() {
-	defer b.flying.Done()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for len(b.queue) > 0 && !b.closed {
-		batch := b.take()
-		b.mu.Unlock()
-		begin := time.Now()
-		sent := b.flyOne(batch)
-		b.mu.Lock()
-		if !sent {
-			continue
-		}
-		now := time.Now()
-		if wait := b.gather.landed(len(batch), len(b.queue), now.Sub(begin), now); wait > 0 && b.bytes < b.entryBytes/2 {
-			b.timer.Reset(wait)
-			break
-		}
-		b.gather.waiting = false
-	}
-	b.flights--
-}
-
-// flyOne proposes a batch and answers it; false if nothing of it could be sent.
-func (b *batcher) flyOne(batch []*proposal) bool {
-	n, size := 0, 0
-	for _, p := range batch {
-		if b.leads(p.term) {
-			batch[n] = p
-			n++
-			size += len(p.payload) + 20
-		} else {
-			p.done <- result{err: fmt.Errorf("%w: not the leader of term %d any more", commitlog.ErrNotAppended, p.term)}
-		}
-	}
-	if batch = batch[:n]; n == 0 {
-		return false
-	}
-	data := newBatchEntry(size)
-	for _, p := range batch {
-		data = appendProposal(data, p.term, p.payload)
-	}
-	b.land(batch, b.apply(data))
-	return true
-}
-
-// land waits for an entry's outcome and answers its proposals.
-func (b *batcher) land(batch []*proposal, future hraft.ApplyFuture) {
-	err := mapError(future.Error())
-	var o *outcome
-	if err == nil {
-		var ok bool
-		if o, ok = future.Response().(*outcome); !ok || len(o.errs) != len(batch) {
-			err = fmt.Errorf("%w: %v", commitlog.ErrAmbiguous, errNotApplied)
-		}
-	}
-	for i, p := range batch {
-		r := result{err: err}
-		if err == nil {
-			r.pos = commitlog.Position{Index: future.Index()}
-			if e := o.errs[i]; e != nil {
-				r.err = e
-				if !errors.Is(e, commitlog.ErrRefused) {
-					r.err = fmt.Errorf("%w: %w", commitlog.ErrRefused, e)
-				}
-			}
-		}
-		p.done <- r
-	}
 }
 
 // mapError tells what raft's error says about the entry. Only these three prove

@@ -19,8 +19,10 @@ type fsm struct {
 	log     *logstore.Store
 	fatal   func(error)
 	failed  atomic.Bool
-	// applied is called after every batch with the index it ends at.
+	// applied is called after every batch with the index it ends at, answer for each of
+	// its entries with what became of its proposals.
 	applied func(index uint64)
+	answer  func(data []byte, index uint64, errs []error)
 }
 
 // outcome is the response to a command entry: an error per proposal, and the
@@ -78,8 +80,13 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 			}
 			out[i] = o
 		}
-		begin, entries = end, nil
 		f.applied(last.Index)
+		for i := begin; i < end; i++ {
+			if logs[i].Type == hraft.LogCommand {
+				f.answer(logs[i].Data, logs[i].Index, out[i].(*outcome).errs)
+			}
+		}
+		begin, entries = end, nil
 		return nil
 	}
 	run := func() error {

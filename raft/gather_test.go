@@ -13,34 +13,32 @@ import (
 	"ostraka/engine/commitlog"
 )
 
-// slowFuture is an entry that is applied after a while.
-type slowFuture struct {
-	hraft.ApplyFuture
-	took time.Duration
-	n    int
+// slow makes a batcher whose entries are applied after a while.
+func slow(t *testing.T, took time.Duration, sent func(proposals int)) *batcher {
+	var b *batcher
+	b = newBatcher(GroupConfig{}.withDefaults(), func(data []byte, _ time.Duration) hraft.ApplyFuture {
+		n := 0
+		if err := decodeEntry(data, func(uint64, []byte) { n++ }); err != nil {
+			t.Error(err)
+		}
+		sent(n)
+		time.AfterFunc(took, func() { b.applied(data, 1, make([]error, n)) })
+		return nil // nobody asks
+	}, func(uint64) bool { return true })
+	return b
 }
-
-func (f *slowFuture) Error() error  { time.Sleep(f.took); return nil }
-func (f *slowFuture) Index() uint64 { return 1 }
-func (f *slowFuture) Response() any { return &outcome{errs: make([]error, f.n)} }
 
 // gathering runs clients that propose, are answered and pause, in virtual time,
 // and returns how many proposals and entries there were in a second.
 func gathering(t *testing.T, clients int, flight time.Duration, pause func(client, round int) time.Duration) (proposals, entries int) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		cfg := GroupConfig{}.withDefaults()
-		b := newBatcher(cfg, func(data []byte) hraft.ApplyFuture {
-			n := 0
-			if err := decodeEntry(data, func(uint64, []byte) { n++ }); err != nil {
-				t.Error(err)
-			}
+		b := slow(t, flight, func(n int) {
 			mu.Lock()
+			defer mu.Unlock()
 			entries++
 			proposals += n
-			mu.Unlock()
-			return &slowFuture{took: flight, n: n}
-		}, func(uint64) bool { return true })
+		})
 		end := time.Now().Add(time.Second)
 		var wg sync.WaitGroup
 		for c := range clients {
@@ -99,8 +97,7 @@ func TestEntriesGather(t *testing.T) {
 // shut are answered.
 func TestGatherEndsWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := GroupConfig{}.withDefaults()
-		b := newBatcher(cfg, func([]byte) hraft.ApplyFuture { return &slowFuture{took: time.Millisecond, n: 1} }, func(uint64) bool { return true })
+		b := slow(t, time.Millisecond, func(int) {})
 		b.mu.Lock()
 		b.gather = gather{waiting: true, want: 2, patience: time.Hour}
 		b.mu.Unlock()

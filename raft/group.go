@@ -149,6 +149,11 @@ func (g *Group) open() error {
 			}
 		},
 	}
+	g.lead = newLeadership(g)
+	g.batcher = newBatcher(g.cfg,
+		func(data []byte, patience time.Duration) hraft.ApplyFuture { return g.raft.Apply(data, patience) },
+		func(term uint64) bool { l := g.lead.get(); return l.IsLeader && l.Term == term })
+	g.fsm.answer = g.batcher.applied
 	conf := hraft.DefaultConfig()
 	conf.LocalID = hraft.ServerID(g.self)
 	conf.HeartbeatTimeout = g.timers.Heartbeat
@@ -170,10 +175,6 @@ func (g *Group) open() error {
 	if err != nil {
 		return errors.Join(err, g.trans.Close(), g.snaps.Close())
 	}
-	g.lead = newLeadership(g)
-	g.batcher = newBatcher(g.cfg,
-		func(data []byte) hraft.ApplyFuture { return g.raft.Apply(data, enqueueTimeout) },
-		func(term uint64) bool { l := g.lead.get(); return l.IsLeader && l.Term == term })
 	g.spawn(g.lead.run)
 	g.spawn(g.runTruncator)
 	g.spawn(g.runNudge)

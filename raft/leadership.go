@@ -53,10 +53,16 @@ func (l *leadership) next() <-chan struct{} {
 }
 
 func (l *leadership) publish(s commitlog.Leadership) {
+	if l.set(s) {
+		l.g.batcher.lost()
+	}
+}
+
+func (l *leadership) set(s commitlog.Leadership) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cur == s {
-		return
+		return false
 	}
 	was := l.cur
 	l.cur = s
@@ -65,6 +71,7 @@ func (l *leadership) publish(s commitlog.Leadership) {
 	if was.IsLeader != s.IsLeader || was.LeaderID != s.LeaderID {
 		l.g.log.Info("leadership", "term", s.Term, "leader", s.LeaderID, "is_leader", s.IsLeader)
 	}
+	return true
 }
 
 // run follows raft until the group closes.
