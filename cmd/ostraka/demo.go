@@ -25,6 +25,8 @@ func demoCommand() *cobra.Command {
 			if nodes < 1 || nodes > 9 {
 				return fmt.Errorf("--nodes: %d is not between 1 and 9", nodes)
 			}
+			tuneCollector()
+			go adviseHugePages(cmd.Context())
 			if dir == "" {
 				if dir, err = os.MkdirTemp("", "ostraka-demo-"); err != nil {
 					return err

@@ -24,6 +24,9 @@ func startCommand() *cobra.Command {
 				return printConfig(cmd, &cfg)
 			}
 			tuneCollector()
+			if cfg.HugePages {
+				go adviseHugePages(cmd.Context())
+			}
 			n, err := node.Start(cmd.Context(), cfg)
 			if err != nil {
 				return err
