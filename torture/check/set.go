@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,17 +18,24 @@ type SetCounts struct {
 	Resurrected           int // failed, and there
 }
 
+// insert is an insert and where it was last seen.
+type insert struct {
+	*history.Op
+	seenIn int // the read, by its place in the history from 1
+	seen   int // how often in it
+}
+
 // Set compares unique inserts ("add", element in Arg) with reads of the whole set
 // ("r"). Final reads, at least one per node, must agree, have every acknowledged
 // element once, and none that failed or that nobody inserted. Every read must have
 // what was acknowledged longer than fresh before it began; with a negative fresh a
 // read may be of any age.
 func Set(h history.History, fresh time.Duration) (out []Anomaly, counts SetCounts) {
-	adds := map[int64]*history.Op{}
+	adds := map[int64]*insert{}
 	var final []*history.Op
 	for _, o := range h {
 		if m := o.Mops[0]; m.F == "add" {
-			adds[m.Arg] = o
+			adds[m.Arg] = &insert{Op: o}
 			switch o.Outcome {
 			case history.OK:
 				counts.Acknowledged++
@@ -38,50 +46,66 @@ func Set(h history.History, fresh time.Duration) (out []Anomaly, counts SetCount
 			final = append(final, o)
 		}
 	}
-	for _, o := range h {
+	var acknowledged []*insert // in the order of their ends
+	for _, a := range adds {
+		if a.Outcome == history.OK {
+			acknowledged = append(acknowledged, a)
+		}
+	}
+	slices.SortFunc(acknowledged, func(a, b *insert) int { return cmp.Compare(a.Return, b.Return) })
+	for n, o := range h {
 		m := o.Mops[0]
 		if m.F != "r" || o.Outcome != history.OK {
 			continue
 		}
-		seen := map[int64]int{}
 		for _, v := range m.Read {
-			seen[v]++
-			if seen[v] == 2 {
-				out = append(out, Anomaly{AppliedTwice, fmt.Sprintf("element %d is there more than once", v), trim(adds[v], o)})
+			a := adds[v]
+			if a == nil {
+				out = append(out, Anomaly{Phantom, fmt.Sprintf("element %d was never inserted", v), trim(nil, o)})
+				continue
+			}
+			if a.seenIn != n+1 {
+				a.seenIn, a.seen = n+1, 0
+			}
+			if a.seen++; a.seen == 2 {
+				out = append(out, Anomaly{AppliedTwice, fmt.Sprintf("element %d is there more than once", v), trim(a.Op, o)})
 				if o.Final && o == final[0] {
 					counts.Twice++
 				}
 			}
-			switch a := adds[v]; {
-			case seen[v] > 1:
-			case a == nil:
-				out = append(out, Anomaly{Phantom, fmt.Sprintf("element %d was never inserted", v), trim(nil, o)})
+			switch {
+			case a.seen > 1:
 			case a.Outcome == history.Fail:
-				out = append(out, Anomaly{Resurrected, fmt.Sprintf("element %d failed to be inserted, and is there", v), trim(a, o)})
+				out = append(out, Anomaly{Resurrected, fmt.Sprintf("element %d failed to be inserted, and is there", v), trim(a.Op, o)})
 				if o.Final && o == final[0] {
 					counts.Resurrected++
 				}
-			case a.Outcome == history.Unknown && o.Final && o == final[0] && seen[v] == 1:
+			case a.Outcome == history.Unknown && o.Final && o == final[0]:
 				counts.Recovered++
 			case a.Invoke > o.Return:
-				out = append(out, Anomaly{Phantom, fmt.Sprintf("element %d was read before it was inserted", v), trim(a, o)})
+				out = append(out, Anomaly{Phantom, fmt.Sprintf("element %d was read before it was inserted", v), trim(a.Op, o)})
 			}
 		}
 		if !o.Final && fresh < 0 {
 			continue
 		}
-		for v, a := range adds {
-			if a.Outcome != history.OK || seen[v] > 0 || a.Return > o.Invoke {
-				continue
+		must := o.Invoke // what has ended by then must be there
+		if !o.Final {
+			must -= int64(fresh) + 1
+		}
+		for _, a := range acknowledged {
+			if a.Return > must {
+				break
 			}
-			switch {
+			switch v := a.Mops[0].Arg; {
+			case a.seenIn == n+1:
 			case o.Final:
-				out = append(out, Anomaly{LostWrite, fmt.Sprintf("element %d was acknowledged and is not there at the end", v), trim(a, o)})
+				out = append(out, Anomaly{LostWrite, fmt.Sprintf("element %d was acknowledged and is not there at the end", v), trim(a.Op, o)})
 				if o == final[0] {
 					counts.Lost++
 				}
-			case fresh >= 0 && a.Return+int64(fresh) < o.Invoke:
-				out = append(out, Anomaly{StaleRead, fmt.Sprintf("element %d was acknowledged %v before this read began", v, time.Duration(o.Invoke-a.Return)), trim(a, o)})
+			default:
+				out = append(out, Anomaly{StaleRead, fmt.Sprintf("element %d was acknowledged %v before this read began", v, time.Duration(o.Invoke-a.Return)), trim(a.Op, o)})
 			}
 		}
 	}
