@@ -93,9 +93,10 @@ func newCluster(t *testing.T, n int, opts clusterOptions) *cluster {
 	if opts.timers.Heartbeat == 0 {
 		opts.timers = fastTimers
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	t.Cleanup(cancel)
 	c := &cluster{t: t, ctx: ctx, faults: transport.NewFaults(1), nodes: map[string]*node{}, opts: opts, live: map[string]*raft.Group{}}
+	t.TempDir() // is removed when all nodes have been closed
 	t.Cleanup(c.close)
 	for _, id := range ids(1, n) {
 		c.add(id)
@@ -211,7 +212,7 @@ func (c *cluster) close() {
 // leader waits until one of the given nodes (or any) leads.
 func (c *cluster) leader(among ...string) *node {
 	c.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		for _, n := range c.nodes {
 			if n.up && (len(among) == 0 || slices.Contains(among, n.id)) && n.group.Leadership().IsLeader {
@@ -261,7 +262,7 @@ func (c *cluster) propose(p string) commitlog.Position {
 // eventually waits for a condition.
 func (c *cluster) eventually(what string, f func() bool) {
 	c.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !f() {
 		if time.Now().After(deadline) {
 			c.t.Fatalf("never: %s", what)

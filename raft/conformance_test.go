@@ -2,7 +2,6 @@ package raft_test
 
 import (
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -12,9 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// fastTimers make elections quick; still slow enough for a busy machine.
-var fastTimers = raft.Timers{Heartbeat: 200 * time.Millisecond}
 
 // hostedGroup closes its host too.
 type hostedGroup struct {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestThreeNodes(t *testing.T) {
-	c := newCluster(t, 3, clusterOptions{secret: "join"})
+	c := newCluster(t, 3, clusterOptions{secret: "join", timers: calmTimers})
 	l := c.load(8)
 	l.more(300)
 	l.finish()
@@ -32,7 +32,7 @@ func TestThreeNodes(t *testing.T) {
 		c.eventually("progress of node "+n.id, func() bool {
 			for _, mem := range lead.group.Metrics().Members {
 				if mem.ID == n.id {
-					return mem.Voter && mem.Progress.Lag == 0 && time.Since(mem.Progress.LastContact) < time.Second
+					return mem.Voter && mem.Progress.Lag == 0 && time.Since(mem.Progress.LastContact) < calmTimers.Heartbeat
 				}
 			}
 			return false

@@ -106,7 +106,7 @@ func TestMembership(t *testing.T) {
 }
 
 func TestTransferLeadership(t *testing.T) {
-	c := newCluster(t, 3, clusterOptions{})
+	c := newCluster(t, 3, clusterOptions{timers: calmTimers})
 	l := c.load(4)
 	l.more(20)
 	for range 4 {

@@ -81,7 +81,8 @@ func others(all []*node, except string) (out []string) {
 
 // TestDeafFollower: its incoming requests are dropped, its own pass.
 func TestDeafFollower(t *testing.T) {
-	c := newCluster(t, 5, clusterOptions{})
+	t.Parallel()
+	c := newCluster(t, 5, clusterOptions{timers: calmTimers})
 	lead := c.leader()
 	term := lead.group.Leadership().Term
 	deaf := c.followers(lead)[0]
@@ -94,7 +95,7 @@ func TestDeafFollower(t *testing.T) {
 	}
 	hits := c.faults.Hits()
 	for range 8 {
-		time.Sleep(fastTimers.Heartbeat)
+		time.Sleep(calmTimers.Heartbeat)
 		l.more(10)
 	}
 	if c.faults.Hits() == hits {
@@ -113,7 +114,8 @@ func TestDeafFollower(t *testing.T) {
 
 // TestReplyLoss: a node's requests land, the replies to them do not come back.
 func TestReplyLoss(t *testing.T) {
-	c := newCluster(t, 5, clusterOptions{})
+	t.Parallel()
+	c := newCluster(t, 5, clusterOptions{timers: calmTimers})
 	lead := c.leader()
 	term := lead.group.Leadership().Term
 	odd := c.followers(lead)[0]
@@ -130,7 +132,7 @@ func TestReplyLoss(t *testing.T) {
 	}
 	hits := c.faults.Hits()
 	for range 10 {
-		time.Sleep(fastTimers.Heartbeat)
+		time.Sleep(calmTimers.Heartbeat)
 		l.more(10)
 	}
 	if c.faults.Hits() == hits {

@@ -76,16 +76,25 @@ func (c *Client) once(ctx context.Context, conn *pgx.Conn, name, sql string, arg
 		}
 		unknown = unknown || Outcome(err) == history.Unknown
 		if !unknown || ctx.Err() != nil {
-			return err
+			return givenUp(err, unknown)
 		}
 		if conn.IsClosed() {
 			if conn = c.elsewhere(ctx); conn == nil {
-				return err
+				return givenUp(err, unknown)
 			}
 			defer conn.Close(context.WithoutCancel(ctx))
 		}
 		c.pause(ctx, 200*time.Millisecond)
 	}
+}
+
+// givenUp is the error of several attempts, the last of which failed with err: when
+// the outcome of an earlier one is unknown, so is that of all.
+func givenUp(err error, unknown bool) error {
+	if unknown && Outcome(err) != history.Unknown {
+		return fmt.Errorf("not resolved: %v", err) // not wrapped: it tells of the last attempt only
+	}
+	return err
 }
 
 // errWrong is an answer that no outcome explains; it stays Unknown in the history

@@ -1,0 +1,5 @@
+//go:build !race
+
+package raft_test
+
+const raceDetector = false
