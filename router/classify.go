@@ -34,6 +34,8 @@ type script struct {
 	parts           []*script  // the statements of a script of several
 	text            string     // of a part
 	bare            bool       // read says all
+	tame            bool       // not read, for it belongs to one session, but it writes nothing (cursors)
+	execute         *pg.ExecuteStmt
 	parsed          bool
 }
 
@@ -49,12 +51,13 @@ type txnStep struct {
 // state is a statement that changes session state, which both sessions must have.
 type state struct {
 	text       string
-	set        string  // SET or RESET of this parameter, "*" all
-	value      string  // what it is SET to; "" for RESET and DEFAULT
-	prepare    string  // PREPARE of this name
-	inner      *script // of what is prepared
-	deallocate string  // name, "*" all
-	discard    bool    // DISCARD ALL
+	set        string     // SET or RESET of this parameter, "*" all
+	value      string     // what it is SET to; "" for RESET and DEFAULT
+	prepare    string     // PREPARE of this name
+	inner      *script    // of what is prepared
+	types      []*pg.Node // of its parameters, as far as PREPARE names them
+	deallocate string     // name, "*" all
+	discard    bool       // DISCARD ALL
 }
 
 func analyseText(sql string) *script {
@@ -75,6 +78,7 @@ func analyseText(sql string) *script {
 			sc.docs = documentsOf(st.AST, text)
 		}
 	}
+	sc.tame = sc.tame && len(list) == 1
 	if sc.control && len(sc.states) > 0 {
 		sc.pin, sc.read = true, false // which of them lasts is not known from outside
 	}
@@ -116,7 +120,13 @@ func (sc *script) add(n *pg.Node, text string) {
 		inner := &script{read: true}
 		inner.add(x.PrepareStmt.Query, "")
 		sc.read = sc.read && inner.read
-		sc.states = append(sc.states, state{text: text, prepare: x.PrepareStmt.Name, inner: inner})
+		if inner.docs = documentsOf(x.PrepareStmt.Query, ""); inner.docs != nil {
+			var err error
+			if inner.docs.text, err = deparse(x.PrepareStmt.Query); err != nil {
+				inner.docs.refuse = err
+			}
+		}
+		sc.states = append(sc.states, state{text: text, prepare: x.PrepareStmt.Name, inner: inner, types: x.PrepareStmt.Argtypes})
 		return
 	case *pg.Node_DeallocateStmt:
 		name := x.DeallocateStmt.Name
@@ -139,10 +149,13 @@ func (sc *script) add(n *pg.Node, text string) {
 	case *pg.Node_DeclareCursorStmt:
 		const hold = 0x20
 		sc.pin = sc.pin || x.DeclareCursorStmt.Options&hold != 0
+		sc.tame = parse.Classify(x.DeclareCursorStmt.Query, names{sc}) == planner.ClassRead
+	case *pg.Node_FetchStmt, *pg.Node_ClosePortalStmt:
+		sc.tame = true
 	case *pg.Node_CallStmt, *pg.Node_DoStmt, *pg.Node_LoadStmt:
 		sc.pin = true
 	case *pg.Node_ExecuteStmt:
-		sc.executes = append(sc.executes, x.ExecuteStmt.Name)
+		sc.executes, sc.execute = append(sc.executes, x.ExecuteStmt.Name), x.ExecuteStmt
 	}
 	switch parse.Classify(n, names{sc}) {
 	case planner.ClassRead:

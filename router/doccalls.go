@@ -198,7 +198,7 @@ func (d *documents) shape() {
 	}
 	sel := tree.GetSelectStmt()
 	switch {
-	case tree.GetPrepareStmt() != nil, tree.GetDeclareCursorStmt() != nil, tree.GetViewStmt() != nil, tree.GetRuleStmt() != nil,
+	case tree.GetPrepareStmt() != nil, tree.GetViewStmt() != nil, tree.GetRuleStmt() != nil,
 		tree.GetCreateFunctionStmt() != nil, tree.GetCreateStmt() != nil, tree.GetIndexStmt() != nil:
 		d.refuse = pgerror.NotSupported("documents of several shards in this kind of statement through a router")
 		return

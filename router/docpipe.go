@@ -253,14 +253,31 @@ func (s *session) piece(m sent) (bool, error) {
 // prepareDocs takes a Parse. A statement that a server executes in part is known to
 // the first server too, which describes it.
 func (s *session) prepareDocs(m sent, body []byte) error {
+	err := errExecuteDocs
+	if m.script.docs != nil {
+		err = s.register(m, body)
+	}
+	if err != nil {
+		return s.tellFailed(err)
+	}
+	s.out.ParseComplete()
+	return nil
+}
+
+// errExecuteDocs refuses EXECUTE where Bind would do.
+var errExecuteDocs error = pgerror.NotSupported("EXECUTE of a statement with documents of several shards in the extended protocol, or below another statement").
+	WithHint("Send it as a simple query, or bind the prepared statement.")
+
+// register takes a statement in.
+func (s *session) register(m sent, body []byte) error {
 	if s.inFailed() {
-		return s.tellFailed(errFailedBlock())
+		return errFailedBlock()
 	}
 	if m.name != "" && s.stmts[m.name] != nil {
-		return s.tellFailed(pgerror.New(pgerror.DuplicatePstatement, "prepared statement %q already exists", m.name))
+		return pgerror.New(pgerror.DuplicatePstatement, "prepared statement %q already exists", m.name)
 	}
 	if len(s.stmts) >= maxStatements {
-		return s.tellFailed(pgerror.New(pgerror.ConfigurationLimitExceeded, "too many prepared statements in one session"))
+		return pgerror.New(pgerror.ConfigurationLimitExceeded, "too many prepared statements in one session")
 	}
 	st := &statement{parse: m.body, script: m.script}
 	f := wire.NewFields(body)
@@ -283,7 +300,6 @@ func (s *session) prepareDocs(m sent, body []byte) error {
 				}
 			}
 		}
-		s.out.ParseComplete()
 		return nil
 	}
 	u, err := s.acquire(false)
@@ -295,10 +311,8 @@ func (s *session) prepareDocs(m sent, body []byte) error {
 	}
 	if err != nil {
 		delete(s.stmts, m.name)
-		return s.tellFailed(err)
 	}
-	s.out.ParseComplete()
-	return nil
+	return err
 }
 
 // describable: every parameter of the statement is a parameter of the function.
@@ -359,6 +373,9 @@ func (s *session) learn(u *upstream, name string, st *statement) error {
 
 // describeDocs answers Describe of a statement.
 func (s *session) describeDocs(st *statement) error {
+	if st.script.docs == nil {
+		return s.tellFailed(errExecuteDocs)
+	}
 	s.out.ParameterDescription(st.oids)
 	switch {
 	case st.here:
@@ -377,6 +394,9 @@ func (s *session) bindDocs(m sent, body []byte) error {
 		return s.tellFailed(errFailedBlock())
 	}
 	st := s.stmts[m.name]
+	if st.script.docs == nil {
+		return s.tellFailed(errExecuteDocs)
+	}
 	var w wire.Bind
 	if err := w.Decode(bytes.Clone(body)); err != nil {
 		return s.tellFailed(err)
@@ -447,6 +467,13 @@ func (s *session) executePortal(p *docPortal, limit int) error {
 	if s.inFailed() {
 		return s.tellFailed(errFailedBlock())
 	}
+	if states := p.sc.states; len(states) == 1 && states[0].prepare != "" {
+		if err := s.prepareSQL(states[0]); err != nil {
+			return s.tellFailed(err)
+		}
+		s.out.CommandComplete("PREPARE")
+		return nil
+	}
 	if p.out == nil {
 		out, err := s.execute(p.docs, &p.b)
 		if err != nil {
@@ -479,7 +506,7 @@ func (s *session) executeRest(p *docPortal, limit int) error {
 	if limit > 0 {
 		return s.tellFailed(pgerror.NotSupported("a row limit of Execute for a larger statement with documents of several shards"))
 	}
-	rest := &script{read: p.sc.read}
+	rest := &script{read: p.sc.read, tame: p.sc.tame, pin: p.sc.pin}
 	if p.out.text == p.docs.text {
 		rest = p.sc
 	}

@@ -23,6 +23,17 @@ func (s *session) simpleSharded(body []byte, sc *script) (handled bool, err erro
 		return s.refusedBefore(sc)
 	}
 	if s.concerned(sc) {
+		switch {
+		case sc.docs == nil:
+			return true, s.executeDocs(sc)
+		case len(sc.states) == 1 && sc.states[0].prepare != "":
+			if err := s.prepareSQL(sc.states[0]); err != nil {
+				return true, s.tellFailed(err)
+			}
+			s.out.CommandComplete("PREPARE")
+			s.ready()
+			return true, nil
+		}
 		return true, s.simpleDocs(sc)
 	}
 	return s.refusedBefore(sc)
@@ -108,7 +119,7 @@ func (s *session) simpleDocs(sc *script) error {
 		return s.tellFailed(err)
 	}
 	if out.text != "" {
-		rest := &script{read: sc.read}
+		rest := &script{read: sc.read, tame: sc.tame, pin: sc.pin}
 		if out.text == sc.docs.text {
 			rest = sc
 		}
@@ -117,6 +128,11 @@ func (s *session) simpleDocs(sc *script) error {
 		}
 		return s.call('Q', append([]byte(out.text), 0), rest)
 	}
+	return s.answer(out)
+}
+
+// answer sends the answer of a statement that the router has executed itself.
+func (s *session) answer(out *outcome) error {
 	s.describe(out.cols, nil)
 	n, _, err := s.sendRows(out, nil, 0)
 	if err != nil {

@@ -107,7 +107,24 @@ func (s *session) upstreamFailed(u *upstream, err error) error {
 
 // concerned reports that a statement may need several servers.
 func (s *session) concerned(sc *script) bool {
-	return s.r.sharding != nil && sc.docs != nil && sc.docs.concerns(s.r.sharding.route)
+	if s.r.sharding == nil {
+		return false
+	}
+	return sc.docs != nil && sc.docs.concerns(s.r.sharding.route) || s.executed(sc) != nil
+}
+
+// executed is the prepared statement with documents of several shards that a statement
+// of SQL executes, nil: none.
+func (s *session) executed(sc *script) *statement {
+	if len(sc.states) > 0 { // DEALLOCATE
+		return nil
+	}
+	for _, name := range sc.executes {
+		if st := s.stmts[name]; st != nil && st.script.docs != nil && st.script.docs.concerns(s.r.sharding.route) {
+			return st
+		}
+	}
+	return nil
 }
 
 // command executes one command. end is to be called when its answer has been read.
@@ -209,7 +226,7 @@ func (s *session) before(sc *script) (tag string, done bool, err error) {
 		return "", false, nil
 	}
 	if len(sc.txn) == 0 || sc.txn[0].set {
-		if !sc.read && d.part != nil && s.status != wire.StatusFailed {
+		if !sc.read && !sc.tame && d.part != nil && s.status != wire.StatusFailed {
 			return "", false, pgerror.NotSupported("a statement that may write on a second server in one transaction").
 				WithHint("Do what is on one server in one transaction.")
 		}
@@ -302,7 +319,7 @@ func (s *session) stepped(sc *script) {
 			d.lost = err
 		}
 	}
-	if s.block != nil && !sc.read && !sc.control {
+	if s.block != nil && !sc.read && !sc.tame && !sc.control {
 		d.wrote = true
 	}
 }

@@ -216,7 +216,7 @@ func (s *session) skipped(synced bool) error {
 // judge combines what the buffered messages execute, and lists the statements
 // they use that were prepared before.
 func (s *session) judge() (sc *script, needs []string) {
-	sc = &script{read: true}
+	sc = &script{read: true, tame: true}
 	var first []string // PREPARE drops the unnamed statement, so it comes before
 	here := map[string]*script{}
 	use := func(name string) *script {
@@ -248,7 +248,7 @@ func (s *session) judge() (sc *script, needs []string) {
 		case 'd':
 			sc.read = sc.read && use(m.name).read
 		case 'F':
-			sc.read = false
+			sc.read, sc.tame = false, false
 		}
 	}
 	return sc, append(first, needs...)
@@ -257,7 +257,7 @@ func (s *session) judge() (sc *script, needs []string) {
 // joined is what two scripts do together.
 func joined(a, b *script) *script {
 	return &script{
-		read: a.read && b.read, pin: a.pin || b.pin, listen: a.listen || b.listen, begin: a.begin || b.begin,
+		read: a.read && b.read, tame: (a.read || a.tame) && (b.read || b.tame), pin: a.pin || b.pin, listen: a.listen || b.listen, begin: a.begin || b.begin,
 		readOnly: a.readOnly || b.readOnly, commit: a.commit || b.commit, rollbackTo: a.rollbackTo || b.rollbackTo,
 		control: a.control || b.control, states: append(append([]state(nil), a.states...), b.states...),
 	}

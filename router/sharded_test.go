@@ -153,7 +153,7 @@ func TestPlainShards(t *testing.T) {
 				`SELECT doc.update('COLL', '{"region": "sa"}', '{"$set": {"region": "x"}}')`:              "0A000",
 				`SELECT doc.create_index('COLL', '{"n": 1}', "unique" => true)`:                           "0A000",
 				`CREATE VIEW v AS SELECT doc.find('COLL')`:                                                "0A000",
-				`PREPARE p AS SELECT doc.find('COLL')`:                                                    "0A000",
+				`EXPLAIN (ANALYZE) SELECT doc.find('COLL')`:                                               "0A000",
 				`SELECT doc.insert('COLL', jsonb_build_object('region', i)) FROM generate_series(1, 3) i`: "0A000",
 				`SELECT doc.create_collection('nokey', shard_key => 'x')`:                                 "0A000",
 				`SELECT doc.find('COLL', '{"$nope": 1}')`:                                                 "0A000",
@@ -324,5 +324,118 @@ func TestPlainCounters(t *testing.T) {
 	}
 	if got := asked(`SELECT doc.update_one('counted', '{"v": 1}', '{"$set": {"v": 2}}')`); got[0]+got[1]+got[2] != 1 {
 		t.Errorf("update_one went on after its hit: %v", got)
+	}
+}
+
+// TestPlainPrepare: PREPARE and EXECUTE of SQL and cursors see the documents of all
+// servers, whichever protocol brings them.
+func TestPlainPrepare(t *testing.T) {
+	dsn := before(t, nil, "prep:k")
+	ctx := context.Background()
+	run := func(c *pgx.Conn, sql string) error {
+		if c.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
+			_, err := c.PgConn().Exec(ctx, sql).ReadAll()
+			return err
+		}
+		return c.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Read().Err
+	}
+	exec := func(t *testing.T, c *pgx.Conn, sql string) {
+		t.Helper()
+		if err := run(c, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	for name, mode := range map[string]pgx.QueryExecMode{"simple": pgx.QueryExecModeSimpleProtocol, "extended": pgx.QueryExecModeExec} {
+		c, x := connect(t, dsn, mode), connect(t, dsn, pgx.QueryExecModeSimpleProtocol)
+		exec(t, c, "SELECT doc.delete('prep', '{}')")
+		exec(t, c, `SELECT doc.insert_many('prep', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'k', i, 'n', i)) FROM generate_series(1, 30) i))`)
+		prepare := []string{
+			`PREPARE all_of AS SELECT doc.count('prep')::text`,
+			`PREPARE direct AS SELECT doc.count('prep', $1)`,
+			`PREPARE larger(jsonb, int) AS SELECT count(*) + $2 FROM doc.find('prep', $1) d WHERE (d->>'n')::int > $2`,
+			`PREPARE put(jsonb) AS SELECT doc.insert('prep', $1)`,
+		}
+		for _, sql := range prepare {
+			exec(t, c, sql)
+			if name != "simple" { // EXECUTE is for the simple protocol
+				exec(t, x, sql)
+			}
+		}
+		if name == "simple" {
+			x = c
+		}
+		for _, q := range [][2]string{
+			{"EXECUTE all_of", "30"},
+			{`EXECUTE direct('{"n": {"$lte": 10}}')`, "10"},
+			{`EXECUTE direct(jsonb_build_object('k', 2 + 1))`, "1"},
+			{`EXECUTE direct(NULL)`, "30"},
+			{`EXECUTE larger('{"n": {"$lte": 20}}', 5)`, "20"},
+			{`EXECUTE put('{"_id": 31, "k": "new"}')`, "31"},
+			{"EXECUTE all_of", "31"},
+			{`SELECT doc.delete('prep', '{"_id": 31}')::text`, "1"},
+		} {
+			if got := textOf(t, x, q[0]); got != q[1] {
+				t.Errorf("%s: %s, not %s", q[0], got, q[1])
+			}
+		}
+		for _, q := range [][2]string{
+			{prepare[0], "42P05"},
+			{"EXECUTE direct", "42601"},
+			{"EXECUTE nope", "26000"},
+			{"EXPLAIN EXECUTE all_of", "0A000"},
+			{`EXECUTE direct('{"$nope": 1}')`, "0A000"},
+			{`PREPARE w AS SELECT doc.insert('prep', '{}') FROM generate_series(1, 2)`, ""},
+			{"EXECUTE w", "0A000"},
+		} {
+			sql, want := q[0], q[1]
+			err := run(x, sql)
+			if want == "" && err != nil || want != "" && code(err) != want {
+				t.Errorf("%s: %v, not %s", sql, err, want)
+			}
+		}
+		// What SQL has prepared can be bound, and what was prepared by the protocol executed.
+		res := x.PgConn().ExecPrepared(ctx, "direct", [][]byte{[]byte(`{"k": 7}`)}, nil, nil).Read()
+		if res.Err != nil || len(res.Rows) != 1 || string(res.Rows[0][0]) != "1" {
+			t.Errorf("bound: %v", res.Err)
+		}
+		if _, err := x.Prepare(ctx, "by_protocol", "SELECT doc.count('prep')::text"); err != nil {
+			t.Fatal(err)
+		}
+		if got := textOf(t, x, "EXECUTE by_protocol"); got != "30" {
+			t.Errorf("by protocol: %s", got)
+		}
+		if name != "simple" {
+			if err := run(c, "EXECUTE all_of"); code(err) != "0A000" {
+				t.Errorf("EXECUTE in the extended protocol: %v", err)
+			}
+		}
+		exec(t, x, "DEALLOCATE direct")
+		if err := run(x, "EXECUTE direct('{}')"); code(err) != "26000" {
+			t.Errorf("deallocated: %v", err)
+		}
+
+		exec(t, c, "DECLARE cur SCROLL CURSOR WITH HOLD FOR SELECT (d->>'n')::int FROM doc.find('prep') d ORDER BY 1")
+		for _, q := range [][2]string{{"FETCH cur", "1"}, {"FETCH ABSOLUTE 30 FROM cur", "30"}, {"FETCH PRIOR FROM cur", "29"}} {
+			if got := textOf(t, c, q[0]); got != q[1] {
+				t.Errorf("%s: %s, not %s", q[0], got, q[1])
+			}
+		}
+		exec(t, c, "CLOSE cur")
+		// The documents of one other server, in its block.
+		exec(t, c, "BEGIN")
+		exec(t, c, `SELECT doc.update('prep', '{"k": 9}', '{"$set": {"n": 90}}')`)
+		exec(t, c, `DECLARE cur CURSOR FOR SELECT d->>'n' FROM doc.find('prep', '{"k": 9}') d`)
+		if got := textOf(t, c, "FETCH cur"); got != "90" {
+			t.Errorf("in the block: %s", got)
+		}
+		exec(t, c, "ROLLBACK")
+		exec(t, c, "DECLARE kept CURSOR WITH HOLD FOR SELECT count(*)::text FROM doc.find('prep')")
+		if got := textOf(t, c, "FETCH kept"); got != "30" {
+			t.Errorf("held: %s", got)
+		}
+		exec(t, c, "CLOSE kept")
+		if err := run(c, `DECLARE w CURSOR WITH HOLD FOR SELECT doc.insert('prep', '{"k": 1}')`); code(err) != "0A000" {
+			t.Errorf("a cursor that writes: %v", err)
+		}
 	}
 }
