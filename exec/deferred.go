@@ -76,6 +76,11 @@ func (d *Deferred) Run(ctx context.Context, rt *Runtime, txn engine.Txn, env *sq
 		}
 		x.fk.events = append(x.fk.events, e)
 	}
+	all := d.events
 	d.events = keep
-	return x.fk.run(x)
+	err := x.fk.run(x)
+	if err != nil {
+		d.events = all // a savepoint that is rolled back to leaves those before it
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strings"
 
 	"ostraka/engine/catalog"
 	"ostraka/expr"
@@ -204,8 +205,15 @@ func (w *tableWriter) statement(timing byte, ops string) error {
 	if w.trig == nil {
 		return nil
 	}
-	for i := range len(ops) {
-		op := ops[i]
+	order := "iud"
+	if timing == 'a' {
+		order = "dui"
+	}
+	for i := range len(order) {
+		op := order[i]
+		if strings.IndexByte(ops, op) < 0 {
+			continue
+		}
 		for _, t := range w.trig.list {
 			if !w.trig.fires(t, timing, false, op) {
 				continue

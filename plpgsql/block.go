@@ -40,6 +40,10 @@ func (fr *frame) initialise(n int) error {
 	v := &fr.vars[n]
 	v.val, v.rec = sqltypes.Null, nil
 	if d.init == nil {
+		if d.cursor != nil {
+			v.val = sqltypes.Text(d.name)
+			return nil
+		}
 		if d.record {
 			return nil
 		}

@@ -110,7 +110,7 @@ func (p *parser) declaration(name token) (int, error) {
 			return 0, err
 		}
 		p.addName(name.val, it.datum)
-		return -1, nil
+		return -1, p.expect(";")
 	case t.is("cursor") || t.is("scroll") && next.is("cursor") || t.is("no") && next.is("scroll"):
 		if err := dup(); err != nil {
 			return 0, err

@@ -43,6 +43,7 @@ type frame struct {
 	handling *pgerror.Error
 	atomic   bool // no COMMIT or ROLLBACK: called by a query, or inside a subtransaction
 	cols     []sqltypes.Field
+	argTypes []sqltypes.ColumnType
 	steps    int
 	current  stmt
 	phase    string // what CONTEXT says instead of a statement
@@ -113,6 +114,9 @@ func (fr *frame) get(n int, field string) (sqltypes.Datum, sqltypes.ColumnType, 
 		typ, _ := fr.typeOf(n)
 		return fr.vars[n].val, typ, nil
 	}
+	if field == "" && fr.vars[n].rec == nil && d.typ.OID == sqltypes.OIDRecord {
+		return sqltypes.Null, d.typ, nil
+	}
 	r, err := fr.record(n)
 	if err != nil {
 		return sqltypes.Null, sqltypes.ColumnType{}, err
@@ -163,6 +167,9 @@ func (fr *frame) assign(t target, val sqltypes.Datum, typ sqltypes.ColumnType) e
 		cp := *r
 		cp.vals = slices.Clone(r.vals)
 		cp.vals[i], cp.null = val, false
+		if err := fr.checkRecord(d, &cp); err != nil {
+			return err
+		}
 		fr.vars[t.datum].rec = &cp
 		return nil
 	}
@@ -252,6 +259,9 @@ func (fr *frame) setRecord(n int, d *datum, r *record) error {
 			return err
 		}
 	}
+	if err := fr.checkRecord(d, out); err != nil {
+		return err
+	}
 	fr.vars[n].rec = out
 	return nil
 }
@@ -260,7 +270,51 @@ func (fr *frame) coerce(val sqltypes.Datum, from, to sqltypes.ColumnType) (sqlty
 	if from.OID == to.OID && (to.TypMod < 0 || to.TypMod == from.TypMod) {
 		return val, nil
 	}
+	if to.OID != sqltypes.OIDRecord && !val.Null && fr.isRow(from.OID) && fr.isRow(to.OID) {
+		r, err := fr.opened(val, from)
+		if err != nil {
+			return val, err
+		}
+		out, err := fr.emptyRecord(to.OID)
+		if err != nil {
+			return val, err
+		}
+		for i := range out.vals {
+			if i < len(r.vals) {
+				if out.vals[i], err = fr.coerce(r.vals[i], r.types[i], out.types[i]); err != nil {
+					return val, err
+				}
+			}
+		}
+		out.null = false
+		return fr.checked(fr.datum(out), to)
+	}
+	if !val.Null && fr.isRow(from.OID) && !fr.isRow(to.OID) {
+		return fr.h.Coerce(sqltypes.Text(fr.output(val, from)), textType, to)
+	}
 	return fr.h.Coerce(val, from, to)
+}
+
+// checked tests a composite value against the domain over its type.
+func (fr *frame) checked(val sqltypes.Datum, typ sqltypes.ColumnType) (sqltypes.Datum, error) {
+	t := fr.h.Type(typ.OID)
+	if t == nil || t.TypType != 'd' {
+		return val, nil
+	}
+	for t.TypType == 'd' && t.Base != nil {
+		t = t.Base
+	}
+	return fr.h.Coerce(val, sqltypes.ColumnType{OID: t.OID, TypMod: -1}, typ)
+}
+
+// checkRecord tests a record variable of a domain.
+func (fr *frame) checkRecord(d *datum, r *record) error {
+	t := fr.h.Type(d.typ.OID)
+	if t == nil || t.TypType != 'd' {
+		return nil
+	}
+	_, err := fr.checked(fr.datum(r), d.typ)
+	return err
 }
 
 // eval computes an expression.

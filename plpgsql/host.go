@@ -64,6 +64,8 @@ type Host interface {
 	// Fetch moves a cursor as FETCH does; the last row passed goes to rows.
 	Fetch(name, direction string, count int64, all, move bool, rows RowFunc) (int64, error)
 	CloseCursor(name string) error
+	// Pin makes a cursor survive EndTransaction.
+	Pin(name string, on bool)
 
 	// EndTransaction is COMMIT or ROLLBACK in a procedure.
 	EndTransaction(commit, chain bool) error

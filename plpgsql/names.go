@@ -104,6 +104,10 @@ func (n Names) Variable(names []string, whole bool) (v planner.Variable, ok bool
 		return planner.Variable{Param: n.param(ref{datum: it.datum, typ: typ, check: d.varies}), Type: typ}, true, nil
 	}
 	switch {
+	case len(rest) == 0 && n.fr.vars[it.datum].rec == nil && d.typ.OID == sqltypes.OIDRecord && !whole:
+		typ := d.typ
+		n.q.shape = append(n.q.shape, shape{datum: it.datum})
+		return planner.Variable{Param: n.param(ref{datum: it.datum, typ: typ, check: true}), Type: typ}, true, nil
 	case len(rest) == 0:
 		r, err := n.fr.record(it.datum)
 		if err != nil {
@@ -181,6 +185,9 @@ func (n Names) Values(dst []sqltypes.Datum) (vals []sqltypes.Datum, ok bool, err
 	}
 	for _, s := range q.shape {
 		r := n.fr.vars[s.datum].rec
+		if r == nil && s.fields == nil {
+			continue
+		}
 		if r == nil || len(r.names) != len(s.fields) {
 			return nil, false, nil
 		}

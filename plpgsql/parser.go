@@ -47,8 +47,9 @@ type Function struct {
 	Queries []*Query
 
 	data     []*datum
-	args     []int // variables of the input parameters
-	outs     []int // of the output parameters, those of TABLE too
+	rowTypes map[int]*sqltypes.Type // of record variables
+	args     []int                  // variables of the input parameters
+	outs     []int                  // of the output parameters, those of TABLE too
 	found    int
 	trigger  triggerVars
 	when     *Query // of a condition
@@ -56,6 +57,16 @@ type Function struct {
 	conflict byte
 	raisePct bool
 	strict   bool // print_strict_params
+}
+
+// Stale reports whether a row type of one of the variables has gone or changed.
+func (f *Function) Stale(types Types) bool {
+	for i, d := range f.data {
+		if d.record && d.typ.OID != sqltypes.OIDRecord && types.Type(d.typ.OID) != f.rowTypes[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // maxNesting bounds blocks and expressions inside each other.
@@ -168,6 +179,12 @@ func (p *parser) declare(name string, typ sqltypes.ColumnType, ln int) int {
 	d := &datum{name: name, typ: typ, line: ln}
 	d.record = p.isRecord(typ.OID)
 	p.f.data = append(p.f.data, d)
+	if d.record && typ.OID != sqltypes.OIDRecord {
+		if p.f.rowTypes == nil {
+			p.f.rowTypes = map[int]*sqltypes.Type{}
+		}
+		p.f.rowTypes[len(p.f.data)-1] = p.types.Type(typ.OID)
+	}
 	return len(p.f.data) - 1
 }
 

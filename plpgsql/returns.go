@@ -63,14 +63,18 @@ func (fr *frame) returnValue(s *returnStmt) error {
 			return nil
 		}
 		if !fr.isRow(f.Ret.OID) {
-			return pgerror.New(pgerror.DatatypeMismatch, "cannot return composite value from function returning type that is not composite")
+			val, typ, err := fr.get(s.v, "")
+			if err == nil {
+				fr.ret, err = fr.coerce(val, typ, f.Ret)
+			}
+			return err
 		}
 		if r == nil || r.null {
 			return nil
 		}
 		out, err := fr.asResult(r)
 		if err == nil {
-			fr.ret = fr.datum(out)
+			fr.ret, err = fr.checked(fr.datum(out), f.Ret)
 		}
 		return err
 	}
@@ -95,8 +99,8 @@ func (fr *frame) returnValue(s *returnStmt) error {
 	if r, err = fr.asResult(r); err != nil {
 		return err
 	}
-	fr.ret = fr.datum(r)
-	return nil
+	fr.ret, err = fr.checked(fr.datum(r), f.Ret)
+	return err
 }
 
 // opened takes a composite value apart.

@@ -29,9 +29,9 @@ type jump struct {
 
 // Call runs the function. emit receives the rows of a function that returns a set.
 // fields, when not nil, are the columns that the caller wants of a function that
-// returns record. atomic: it may not end the transaction.
-func (f *Function) Call(h Host, args []sqltypes.Datum, fields []sqltypes.Field, atomic bool, emit func(row []sqltypes.Datum) error) (Result, error) {
-	fr := &frame{h: h, f: f, vars: make([]variable, len(f.data)), emit: emit, atomic: atomic, cols: fields}
+// returns record; types are those of the arguments, nil: as declared. atomic: it may not end the transaction.
+func (f *Function) Call(h Host, args []sqltypes.Datum, types []sqltypes.ColumnType, fields []sqltypes.Field, atomic bool, emit func(row []sqltypes.Datum) error) (Result, error) {
+	fr := &frame{h: h, f: f, vars: make([]variable, len(f.data)), emit: emit, atomic: atomic, cols: fields, argTypes: types}
 	res, err := fr.call(args)
 	if err != nil {
 		return res, fr.context(err)
@@ -51,7 +51,11 @@ func (fr *frame) call(args []sqltypes.Datum) (res Result, err error) {
 		if i >= len(args) {
 			break
 		}
-		if err := fr.assign(target{datum: n}, args[i], f.data[n].typ); err != nil {
+		typ := f.data[n].typ
+		if typ.OID == sqltypes.OIDRecord && i < len(fr.argTypes) {
+			typ = fr.argTypes[i]
+		}
+		if err := fr.assign(target{datum: n}, args[i], typ); err != nil {
 			return res, err
 		}
 	}
@@ -107,6 +111,7 @@ func (fr *frame) result() (res Result, err error) {
 		res.Value = fr.datum(r)
 		return res, nil
 	case f.Ret.OID == sqltypes.OIDVoid:
+		res.Value = sqltypes.Text("")
 		return res, nil
 	case !fr.returned:
 		return res, fr.noReturn("function")

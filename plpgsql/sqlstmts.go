@@ -2,6 +2,7 @@ package plpgsql
 
 import (
 	"errors"
+	"strings"
 
 	"ostraka/expr"
 	"ostraka/planner"
@@ -29,7 +30,19 @@ func (fr *frame) store(in *into, cols []planner.Column, row []sqltypes.Datum, nu
 		if d.typ.OID != sqltypes.OIDRecord && len(cols) == 1 && !null && cols[0].Type.OID == d.typ.OID {
 			return fr.assignRecord(in.record, keep(row[0]), d.typ) // one column that is the row
 		}
+		if d.typ.OID != sqltypes.OIDRecord && !null {
+			if t := fr.baseType(d.typ.OID); t != nil {
+				if err := fr.sameCount(len(cols), len(t.Fields)); err != nil {
+					return err
+				}
+			}
+		}
 		return fr.setRecord(in.record, d, r)
+	}
+	if !null {
+		if err := fr.sameCount(len(cols), len(in.list)); err != nil {
+			return err
+		}
 	}
 	for i, t := range in.list {
 		val, typ := sqltypes.Null, sqltypes.ColumnType{OID: sqltypes.OIDUnknown, TypMod: -1}
@@ -41,6 +54,22 @@ func (fr *frame) store(in *into, cols []planner.Column, row []sqltypes.Datum, nu
 		}
 	}
 	return nil
+}
+
+// extra reports whether plpgsql.extra_errors asks for a check.
+func (fr *frame) extra(check string) bool {
+	v, ok := fr.h.Setting("plpgsql.extra_errors")
+	return ok && v != "" && v != "none" && (v == "all" || strings.Contains(v, check))
+}
+
+// sameCount is the check strict_multi_assignment.
+func (fr *frame) sameCount(have, want int) error {
+	if have == want || !fr.extra("strict_multi_assignment") {
+		return nil
+	}
+	return pgerror.New(pgerror.DatatypeMismatch, "number of source and target fields in assignment does not match").
+		WithDetail("strict_multi_assignment check of extra_errors is active.").
+		WithHint("Make sure the query returns the exact list of columns.")
 }
 
 func (fr *frame) storeNulls(in *into, cols []planner.Column) error {
@@ -71,7 +100,7 @@ func keep(d sqltypes.Datum) sqltypes.Datum {
 // intoRows runs a statement for INTO: the first row is stored.
 func (fr *frame) intoRows(in *into, changes bool, run func(limit int64, rows RowFunc) (Outcome, error)) (Outcome, error) {
 	limit := int64(1)
-	if in.strict || changes {
+	if in.strict || changes || fr.extra("too_many_rows") {
 		limit = 2
 	}
 	var cols []planner.Column
@@ -96,7 +125,7 @@ func (fr *frame) intoRows(in *into, changes bool, run func(limit int64, rows Row
 	switch {
 	case n == 0 && in.strict:
 		return o, pgerror.New(pgerror.NoDataFound, "query returned no rows")
-	case n > 1:
+	case n > 1 && (in.strict || changes || fr.extra("too_many_rows")):
 		return o, pgerror.New(pgerror.TooManyRows, "query returned more than one row").
 			WithHint("Make sure the query returns a single row, or use LIMIT 1.")
 	case n == 0:
@@ -107,7 +136,7 @@ func (fr *frame) intoRows(in *into, changes bool, run func(limit int64, rows Row
 
 func (fr *frame) sql(s *sqlStmt) error {
 	q := s.query
-	if s.kind == 'c' {
+	if s.kind == 'c' || s.kind == 'd' {
 		return fr.callProcedure(s)
 	}
 	if s.into == nil {
@@ -183,7 +212,9 @@ func (fr *frame) callProcedure(s *sqlStmt) error {
 				}
 			}
 		}
-		_ = found
+		if !found {
+			return pgerror.New(pgerror.SyntaxError, "procedure parameter \"%s\" is an output parameter but corresponding argument is not writable", out.Name)
+		}
 	}
 	return nil
 }
@@ -233,7 +264,11 @@ func (f *Function) callArguments(q *Query) (out []callArgument, err error) {
 		sub := &parser{lexer: lexer{src: text}, f: f, ns: q.ns}
 		if names, first, err := sub.dotted(); err == nil {
 			if rest, err := sub.next(); err == nil && rest.kind == tokEOF {
-				if tg, more, err := sub.resolve(names, first); err == nil && len(more) == 0 {
+				tg, more, err := sub.resolve(names, first)
+				if pgerror.Is(err, pgerror.ErrorInAssignment) {
+					return nil, err
+				}
+				if err == nil && len(more) == 0 {
 					a.target = &tg
 				}
 			}
@@ -334,6 +369,8 @@ func (fr *frame) forCursor(s *forRows, row RowFunc) error {
 		return err
 	}
 	v.val = sqltypes.Text(name)
+	fr.h.Pin(name, true)
+	defer fr.h.Pin(name, false)
 	for {
 		var cols []planner.Column
 		var vals []sqltypes.Datum

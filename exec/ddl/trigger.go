@@ -176,7 +176,7 @@ func transitionTables(n *pg.CreateTrigStmt, t *catalog.Trigger, rel *catalog.Rel
 		case t.Timing != 'a':
 			return pgerror.New(pgerror.InvalidObjectDefinition, "transition table name can only be specified for an AFTER trigger")
 		case t.Truncate:
-			return pgerror.New(pgerror.InvalidObjectDefinition, "TRUNCATE triggers with transition tables are not supported")
+			return pgerror.New(pgerror.FeatureNotSupported, "TRUNCATE triggers with transition tables are not supported")
 		case len(t.Columns) > 0:
 			return pgerror.New(pgerror.FeatureNotSupported, "transition tables cannot be specified for triggers with column lists")
 		case btoi(t.Insert)+btoi(t.Update)+btoi(t.Delete) > 1:

@@ -69,11 +69,13 @@ func (s *Session) callStmt(p *prepared, n *pg.CallStmt, po *portal) (*outcome, e
 	if err := s.mayExecute(c.proc); err != nil {
 		return nil, err
 	}
+	queried := s.tx.queried
 	_, release, err := s.statement(planner.ClassWrite)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	s.tx.queried = queried // the procedure's statements will have taken a snapshot
 	proc := *call(c)
 	inv := &sqltypes.Call{Env: &s.env, Proc: &proc, RetType: c.call.Typ}
 	var inputs []expr.Expr
@@ -92,7 +94,7 @@ func (s *Session) callStmt(p *prepared, n *pg.CallStmt, po *portal) (*outcome, e
 		return nil, err
 	}
 	if proc.Lang == sqltypes.LangPLpgSQL {
-		res, err := s.runProcedural(inv, args, p.atomic || s.inBlock() || s.calls > 0 && p.body == nil, nil)
+		res, err := s.runProcedural(inv, args, p.atomic || s.inBlock() || s.calls > 0 && p.body == nil || c.proc.SecurityDefiner || len(c.proc.Config) > 0, nil)
 		if err != nil || len(c.cols) == 0 {
 			return tagged("CALL", err)
 		}

@@ -42,6 +42,7 @@ type portal struct {
 	scroll  bool
 	hold    bool
 	held    bool  // outlives its transaction: reads from the spool
+	pinned  bool  // a loop of a procedure reads from it
 	binary  bool  // DECLARE … BINARY
 	pos     int64 // 1-based number of the row it stands on; 0 before the first
 	past    bool  // a forward-only cursor stands after the last row

@@ -4,7 +4,6 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/expr"
-	"ostraka/planner"
 	"ostraka/plpgsql"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -16,6 +15,11 @@ func (h *procHost) Begin() (int, error) {
 	t := &s.tx
 	sp := savepoint{mark: s.set.Mark(), readOnly: t.readOnly, listens: s.notify.mark(), checks: s.deferredMark()}
 	end := nothing
+	if t.txn == nil && !h.readOnly {
+		if err := s.beginTxn(); err != nil {
+			return 0, err
+		}
+	}
 	if t.txn != nil {
 		end = t.txn.NestStatement()
 		sp.id = t.txn.Savepoint()
@@ -209,9 +213,21 @@ func (h *procHost) CloseCursor(name string) error {
 	return nil
 }
 
+// Pin implements plpgsql.Host.
+func (h *procHost) Pin(name string, on bool) {
+	if p := h.s.portals[name]; p != nil {
+		p.pinned = on
+	}
+}
+
 // EndTransaction implements plpgsql.Host.
 func (h *procHost) EndTransaction(commit, chain bool) error {
 	s := h.s
+	for _, p := range s.portals {
+		if p.pinned {
+			p.ended, p.held, p.level = true, true, 0 // its rows are in a spool
+		}
+	}
 	c := s.tx.characteristics()
 	if commit {
 		if err := s.commitTransaction(); err != nil {
@@ -225,9 +241,5 @@ func (h *procHost) EndTransaction(commit, chain bool) error {
 	if chain {
 		s.tx.isolation, s.tx.isoName, s.tx.readOnly, s.tx.deferrable = c.isolation, c.isoName, c.readOnly, c.deferrable
 	}
-	_, release, err := s.statement(planner.ClassWrite)
-	if err == nil {
-		release()
-	}
-	return err
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 // procedural is a PL/pgSQL function that the session has parsed.
 type procedural struct {
 	def *catalog.Function // what it was parsed from
+	cat *catalog.Catalog  // the newest catalogue for which it was found up to date
 	fn  *plpgsql.Function
 }
 
@@ -30,7 +31,10 @@ const maxProcedural = 1000
 
 // parsedFunction parses the PL/pgSQL function of a call, or finds it parsed.
 func (s *Session) parsedFunction(c *sqltypes.Call) (*plpgsql.Function, error) {
-	if p, ok := c.Cache.(*procedural); ok && s.catalog().Function(p.def.OID) == p.def {
+	cat := s.catalog()
+	types := plpgsql.ContextTypes{Ctx: s.PlanContext()}
+	if p, ok := c.Cache.(*procedural); ok && cat.Function(p.def.OID) == p.def && (p.cat == cat || !p.fn.Stale(types)) {
+		p.cat = cat
 		return p.fn, nil
 	}
 	def := s.catalog().Function(c.Proc.OID)
@@ -70,15 +74,16 @@ func (s *Session) parsedFunction(c *sqltypes.Call) (*plpgsql.Function, error) {
 		return nil, err
 	}
 	h.Signature = def.Name + "(" + strings.Join(words, ",") + ")"
-	if p := s.procs[key]; p != nil && p.def == def {
+	if p := s.procs[key]; p != nil && p.def == def && (p.cat == cat || !p.fn.Stale(types)) {
+		p.cat = cat
 		c.Cache = p
 		return p.fn, nil
 	}
-	fn, err := plpgsql.Parse(def.Body, h, plpgsql.ContextTypes{Ctx: s.PlanContext()})
+	fn, err := plpgsql.Parse(def.Body, h, types)
 	if err != nil {
 		return nil, compilation(err, h.Signature, "")
 	}
-	p := &procedural{def: def, fn: fn}
+	p := &procedural{def: def, fn: fn, cat: cat}
 	s.rememberProcedural(key, p)
 	c.Cache = p
 	return fn, nil
@@ -154,7 +159,7 @@ func (s *Session) runProcedural(c *sqltypes.Call, args []sqltypes.Datum, atomic 
 		args = gatherVariadic(s, c, args)
 	}
 	h := &procHost{s: s, readOnly: fn.ReadOnly, ContextTypes: plpgsql.ContextTypes{Ctx: s.PlanContext()}}
-	return fn.Call(h, args, c.RetFields, atomic, emit)
+	return fn.Call(h, args, c.ArgTypes, c.RetFields, atomic, emit)
 }
 
 // enterCall counts functions that call each other.
@@ -216,11 +221,13 @@ func (s *Session) doStmt(p *prepared, n *pg.DoStmt) (*outcome, error) {
 	default:
 		return nil, pgerror.New(pgerror.UndefinedObject, "language %q does not exist", language)
 	}
+	queried := s.tx.queried
 	_, release, err := s.statement(p.stmt.Class)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	s.tx.queried = queried // its statements will have taken a snapshot
 	leave, err := s.enterCall()
 	if err != nil {
 		return nil, err
@@ -235,7 +242,7 @@ func (s *Session) doStmt(p *prepared, n *pg.DoStmt) (*outcome, error) {
 	if err != nil {
 		return nil, compilation(err, h.Signature, p.text)
 	}
-	_, err = fn.Call(&procHost{s: s, ContextTypes: types}, nil, nil, s.inBlock() || s.calls > 1, nil)
+	_, err = fn.Call(&procHost{s: s, ContextTypes: types}, nil, nil, nil, p.atomic || s.inBlock() || s.calls > 1 && p.body == nil, nil)
 	return tagged("DO", err)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"ostraka/engine/catalog"
 	"ostraka/expr"
 	"ostraka/planner"
 	"ostraka/planner/bind"
@@ -31,6 +32,8 @@ type fragment struct {
 	// not run (a function may call itself).
 	simple expr.Expr
 	idle   []*simpleRun
+	// calls: the expression calls a user's function, which may read what this one wrote.
+	calls bool
 }
 
 type simpleRun struct {
@@ -87,7 +90,7 @@ func inFragment(err error, q *plpgsql.Query) error {
 func (h *procHost) prepare(q *plpgsql.Query, names plpgsql.Names, anew bool) (*fragment, error) {
 	s := h.s
 	f, _ := q.Compiled.(*fragment)
-	if f != nil && !anew && (f.p.plan != nil && f.key == s.planKey(s.catalog()) || !f.p.stmt.Planned) {
+	if f != nil && !anew && (f.p.plan != nil && f.p.plan.Cacheable && f.key == s.planKey(s.catalog()) || !f.p.stmt.Planned) {
 		return f, nil
 	}
 	if f == nil {
@@ -116,6 +119,7 @@ func (h *procHost) prepare(q *plpgsql.Query, names plpgsql.Names, anew bool) (*f
 		}
 		if q.Expr {
 			f.simple = simpleExpr(f.p.plan)
+			f.calls = f.simple != nil && callsUser(f.simple)
 			if f.simple != nil {
 				if err := planner.Permitted(cat, s.role.OID, s.role.Super, f.p.plan.Permissions); err != nil {
 					return nil, err
@@ -130,7 +134,7 @@ func (h *procHost) prepare(q *plpgsql.Query, names plpgsql.Names, anew bool) (*f
 
 // simpleExpr is the expression of a plan that computes one and nothing else.
 func simpleExpr(plan *planner.Plan) expr.Expr {
-	if len(plan.CTEs) > 0 || len(plan.Relations) > 0 || len(plan.Columns) != 1 || plan.Command != "SELECT" {
+	if len(plan.CTEs) > 0 || len(plan.Inits) > 0 || plan.NumExecParams > 0 || len(plan.Relations) > 0 || len(plan.Columns) != 1 || plan.Command != "SELECT" {
 		return nil
 	}
 	p, ok := plan.Root.(*planner.Project)
@@ -143,7 +147,7 @@ func simpleExpr(plan *planner.Plan) expr.Expr {
 	simple := true
 	planner.Visit(p.Exprs[0], func(e expr.Expr) bool {
 		switch n := e.(type) {
-		case *planner.SubLink, *expr.SubPlan, *expr.Col:
+		case *planner.SubLink, *expr.SubPlan, *expr.ExecParam, *expr.Col:
 			simple = false
 		case *expr.Call:
 			simple = simple && (n.Proc == nil || !n.Proc.RetSet)
@@ -154,6 +158,18 @@ func simpleExpr(plan *planner.Plan) expr.Expr {
 		return nil
 	}
 	return p.Exprs[0]
+}
+
+// callsUser reports whether an expression calls a function that a user has defined.
+func callsUser(e expr.Expr) bool {
+	found := false
+	planner.Visit(e, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Call); ok && c.Proc != nil && c.Proc.OID >= catalog.FirstUserOID {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // values are the fragment's parameters now; it is planned anew when their types changed.
@@ -192,6 +208,9 @@ func (h *procHost) Evaluate(q *plpgsql.Query, names plpgsql.Names) (sqltypes.Dat
 		if ok {
 			run.params.Bind = vals
 			typ := f.simple.Type()
+			if f.calls && !h.readOnly && s.tx.txn != nil {
+				defer s.tx.txn.NestFresh()()
+			}
 			d, err := run.prog.Row(nil, &run.params, &s.env)
 			if len(f.idle) < maxIdle {
 				f.idle = append(f.idle, run)
@@ -286,6 +305,7 @@ func (h *procHost) CallProcedure(q *plpgsql.Query, names plpgsql.Names, atomic b
 	}
 	n := f.p.stmt.AST.GetCallStmt()
 	if n == nil {
+		f.p.atomic = atomic
 		return h.Execute(q, names, 0, rows)
 	}
 	names.Begin()

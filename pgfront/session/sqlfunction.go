@@ -228,6 +228,7 @@ func (s *Session) nest(po *portal, readOnly, fresh bool) error {
 		}
 		switch {
 		case s.tx.txn != nil:
+			s.tx.queried = true
 			switch {
 			case readOnly:
 			case fresh:

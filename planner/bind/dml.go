@@ -300,6 +300,9 @@ func (s *scope) assignInto(base expr.Expr, name string, subscripting bool, ct sq
 	b := s.b
 	if len(ind) == 0 {
 		r := s.coerceToTarget(e, ct.OID, ct.TypMod, assignment, exprLoc(n))
+		if r == nil && b.vars != nil {
+			r = s.throughText(e, e.Type(), ct)
+		}
 		if r == nil {
 			if subscripting {
 				panic(b.errAt(loc, pgerror.DatatypeMismatch, `subscripted assignment to "%s" requires type %s but expression is of type %s`, name, b.typeName(ct.OID), b.typeName(typeOf(e))).

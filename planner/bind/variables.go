@@ -215,6 +215,13 @@ func Coercion(ctx *planner.Context, from, to sqltypes.ColumnType) (e expr.Expr, 
 	if r := s.coerceToTarget(arg, to.OID, to.TypMod, assignment, -1); r != nil {
 		return r, nil
 	}
+	return s.throughText(arg, from, to), nil
+}
+
+// throughText converts by output and input functions, as PL/pgSQL does where there
+// is no cast.
+func (s *scope) throughText(arg expr.Expr, from, to sqltypes.ColumnType) expr.Expr {
+	b := s.b
 	if b.composite(to.OID) != nil || b.composite(from.OID) != nil || from.OID == sqltypes.OIDRecord || to.OID == sqltypes.OIDRecord {
 		b.fail(-1, pgerror.DatatypeMismatch, "cannot cast type %s to %s", b.typeName(from.OID), b.typeName(to.OID))
 	}
@@ -229,5 +236,5 @@ func Coercion(ctx *planner.Context, from, to sqltypes.ColumnType) (e expr.Expr, 
 	if r == nil {
 		b.fail(-1, pgerror.CannotCoerce, "cannot cast type %s to %s", b.typeName(from.OID), b.typeName(to.OID))
 	}
-	return r, nil
+	return r
 }
