@@ -109,6 +109,18 @@ func TestChunkMovesUnderLoad(t *testing.T) {
 	}
 }
 
+// Chunks without a document move between shards that other nodes lead.
+func TestEmptyChunksMove(t *testing.T) {
+	d := freshDemo(t, 3)
+	c := dial(t, d.Nodes[0])
+	c.do("SELECT shard_create('one', array['2'])")
+	c.do("SELECT shard_create('two', array['3'])")
+	c.do("SELECT doc.create_collection('c', shard_key => 'k')")
+	c.written("SELECT chunk_rebalance()")
+	c.written("SELECT chunk_move((SELECT array_agg(chunk) FROM ostraka.chunk_map WHERE shard = 'one'), 'two')")
+	c.want("SELECT shard, count(*) FROM ostraka.chunk_map GROUP BY 1", "two|256")
+}
+
 // A shard that is gone makes merges fail by name; requests for other shards go on.
 func TestShardFailure(t *testing.T) {
 	d := freshDemo(t, 3)

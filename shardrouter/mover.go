@@ -3,6 +3,7 @@ package shardrouter
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (m *Mover) collections() ([]*moved, error) {
 func (m *Mover) Run(ctx context.Context) {
 	list := m.Cluster.Shards()
 	for _, b := range list.Broadcasts {
-		if err := m.broadcast(ctx, b); err != nil {
+		if err := m.guarded(func() error { return m.broadcast(ctx, b) }); err != nil {
 			m.note(b.ID, err)
 			break // in order
 		}
@@ -89,13 +90,24 @@ func (m *Mover) Run(ctx context.Context) {
 	moves := slices.Clone(list.Moves)
 	slices.SortStableFunc(moves, func(a, b catalog.Move) int { return early(a) - early(b) })
 	for _, v := range moves {
-		if err := m.move(ctx, v.ID); err != nil {
+		if err := m.guarded(func() error { return m.move(ctx, v.ID) }); err != nil {
 			m.note(v.ID, err)
 			if x := m.Cluster.Shards().Move(v.ID); x == nil || early(*x) == 0 {
 				break
 			}
 		}
 	}
+}
+
+// guarded makes an error of a panic: whoever leads shard 0 next would meet it again.
+func (m *Mover) guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.Log.Error("panic in a change of the shards", "panic", p, "stack", string(debug.Stack()))
+			err = pgerror.New(pgerror.InternalError, "internal error in a change of the shards: %v", p)
+		}
+	}()
+	return f()
 }
 
 // early is 1 for a move that has not come to its switch.
