@@ -62,7 +62,7 @@ func TestPipelineStages(t *testing.T) {
 		`[{"$project":{"a":{"$divide":[1,0]}}}]`:               pgerror.DivisionByZero,
 		`[{"$group":{"a":{"$sum":1}}}]`:                        pgerror.InvalidParameterValue,
 		`[{"$project":{"a":"$$nope"}}]`:                        pgerror.InvalidParameterValue,
-		`[{"$densify":{}}]`:                                    pgerror.FeatureNotSupported,
+		`[{"$geoNear":{}}]`:                                    pgerror.FeatureNotSupported,
 		`[{"$lookup":{"from":"x","as":"y","localField":"z"}}]`: pgerror.InvalidParameterValue,
 	} {
 		_, _, err := s.try(&Command{Op: OpAggregate, Collection: "sales", Pipeline: parse(t, p)})

@@ -17,6 +17,7 @@ type runner struct {
 	accept func(JSON) bool
 	newest engine.NewestReader // not nil: plans look at this state
 	keep   string              // Command.KeepKey
+	counts bool                // documents are counted only
 }
 
 // Run executes a command on one transaction or view. The caller has started the
@@ -315,6 +316,7 @@ func (r *runner) count(ctx context.Context, cmd *Command) (Result, error) {
 	if err != nil || p.c == nil {
 		return Result{Value: intJSON(0)}, err
 	}
+	r.counts = true
 	s, err := r.open(ctx, p.access, p.filter, false, 0)
 	if err != nil {
 		return Result{}, err

@@ -49,8 +49,11 @@ func (r *runner) open(ctx context.Context, a *access, f *Filter, refs bool, hint
 		if f.root != nil || r.accept != nil {
 			spec.KeepAttr, spec.Keep = attrDoc, keep
 		}
-		if several {
+		switch {
+		case several:
 			spec.Cols = []int16{attrDoc, attrKey}
+		case r.counts && spec.Keep == nil:
+			spec.Cols = []int16{attrKey} // nobody looks at the documents
 		}
 		return r.scanner(ctx, spec)
 	}
