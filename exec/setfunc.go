@@ -348,6 +348,9 @@ func (o *projectSetOp) next() (*batch, error) {
 // its output columns.
 func (s *setCall) value(row []sqltypes.Datum) (sqltypes.Datum, error) {
 	types, err := s.outTypes()
+	if src, ok := s.src.(interface{ RowTypes() []*sqltypes.Type }); ok && len(types) == 0 && err == nil {
+		types = src.RowTypes()
+	}
 	if err != nil || len(types) != len(row) {
 		if len(row) == 1 {
 			return row[0], nil

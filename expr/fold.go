@@ -23,7 +23,7 @@ func foldNode(e Expr, types TypeFinder) Expr {
 				continue
 			}
 			if k.Val.Null && n.Proc.Strict {
-				return &Const{n.T, sqltypes.Null}
+				return &Const{T: n.T, Val: sqltypes.Null}
 			}
 		}
 		if all && n.Proc.Volatility == sqltypes.Immutable && n.Proc.Fn != nil {
@@ -71,7 +71,7 @@ func foldNode(e Expr, types TypeFinder) Expr {
 		}
 	case *Relabel:
 		if k, ok := n.Arg.(*Const); ok {
-			return &Const{n.T, k.Val}
+			return &Const{T: n.T, Val: k.Val}
 		}
 		if r, ok := n.Arg.(*Relabel); ok {
 			return &Relabel{n.T, r.Arg, n.Coercion}
@@ -137,7 +137,7 @@ func run(e Expr, types TypeFinder) Expr {
 	if err != nil {
 		return e
 	}
-	return &Const{T{e.Type()}, d}
+	return &Const{T: T{e.Type()}, Val: d}
 }
 
 // foldLogic simplifies AND (decides = 0) and OR (decides = 1).
@@ -158,17 +158,17 @@ func foldLogic(e Expr, args []Expr, decides int64, make func([]Expr) Expr) Expr 
 			hasNull = true
 			changed = true
 		case k.Val.I == decides:
-			return &Const{T{e.Type()}, k.Val}
+			return &Const{T: T{e.Type()}, Val: k.Val}
 		default:
 			changed = true
 		}
 	}
 	if hasNull {
-		keep = append(keep, &Const{T{e.Type()}, sqltypes.Null})
+		keep = append(keep, &Const{T: T{e.Type()}, Val: sqltypes.Null})
 	}
 	switch {
 	case len(keep) == 0:
-		return &Const{T{e.Type()}, sqltypes.Int(1 - decides)}
+		return &Const{T: T{e.Type()}, Val: sqltypes.Int(1 - decides)}
 	case len(keep) == 1:
 		return keep[0]
 	case !changed || hasNull && len(keep) == len(args):
@@ -209,7 +209,7 @@ func foldCase(n *Case) Expr {
 	}
 	if len(whens) == 0 {
 		if other == nil {
-			return &Const{n.T, sqltypes.Null}
+			return &Const{T: n.T, Val: sqltypes.Null}
 		}
 		return other
 	}
@@ -230,7 +230,7 @@ func foldCoalesce(n *Coalesce) Expr {
 	}
 	switch {
 	case len(keep) == 0:
-		return &Const{n.T, sqltypes.Null}
+		return &Const{T: n.T, Val: sqltypes.Null}
 	case len(keep) == 1:
 		return keep[0]
 	case len(keep) == len(n.Args):

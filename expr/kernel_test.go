@@ -38,19 +38,19 @@ func checkKernel(t *testing.T, rng *rand.Rand, p *sqltypes.Proc, k *kernel, roun
 	for i, at := range p.ArgTypes {
 		typ := T{sqltypes.ColumnType{OID: at, TypMod: -1}}
 		if p.Src == "extract_date" && i == 0 {
-			call.Args = append(call.Args, &Const{typ, sqltypes.Text([]string{"year", "month", "day"}[round%3])})
+			call.Args = append(call.Args, &Const{T: typ, Val: sqltypes.Text([]string{"year", "month", "day"}[round%3])})
 			continue
 		}
 		if p.Src == "textlike" && i == 1 {
-			call.Args = append(call.Args, &Const{typ, sqltypes.Text([]string{"a%", "%b", "%a%", "ab", "%"}[round%5])})
+			call.Args = append(call.Args, &Const{T: typ, Val: sqltypes.Text([]string{"a%", "%b", "%a%", "ab", "%"}[round%5])})
 			continue
 		}
 		if p.Src == "numeric" && i == 1 {
-			call.Args = append(call.Args, &Const{typ, sqltypes.Int(int64([]int{10, 15, 5}[round%3]<<16 | []int{2, 4, 0}[round%3] + 4))})
+			call.Args = append(call.Args, &Const{T: typ, Val: sqltypes.Int(int64([]int{10, 15, 5}[round%3]<<16 | []int{2, 4, 0}[round%3] + 4))})
 			continue
 		}
 		if round%5 == 4 {
-			call.Args = append(call.Args, &Const{typ, randomDatum(rng, at, round, 1)})
+			call.Args = append(call.Args, &Const{T: typ, Val: randomDatum(rng, at, round, 1)})
 			continue
 		}
 		v := NewVec(TypeFinder(nil).KindOf(at))

@@ -20,7 +20,8 @@ type (
 	// Const is a literal or a folded expression.
 	Const struct {
 		T
-		Val sqltypes.Datum
+		Val  sqltypes.Datum
+		Name string // how it was written when not as a literal ("tableoid" in a definition)
 	}
 
 	// Col is column Idx of the row the expression is evaluated over: the single

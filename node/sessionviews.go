@@ -33,6 +33,39 @@ func sessionIn(q *syscat.Query) *session.Session {
 	return nil
 }
 
+// settingRows yields the rows of pg_show_all_settings().
+type settingRows struct {
+	rows [][]sqltypes.Datum
+}
+
+func (r *settingRows) Next() ([]sqltypes.Datum, bool, error) {
+	if len(r.rows) == 0 {
+		return nil, false, nil
+	}
+	row := r.rows[0]
+	r.rows = r.rows[1:]
+	return row, true, nil
+}
+
+func init() {
+	sqltypes.RegisterSet("show_all_settings", func(c *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.RowSource, error) {
+		out := &settingRows{}
+		if c.Env == nil || c.Env.Session == nil {
+			return out, nil
+		}
+		if sess, ok := c.Env.Session.Ext().(*session.Session); ok {
+			for _, r := range sess.SettingRows() {
+				emitSetting(func(v ...sqltypes.Datum) {
+					last := len(v) - 1 // before it: the file and the line that a value comes from
+					row := append(slices.Clone(v[:last]), sqltypes.Null, sqltypes.Null, v[last])
+					out.rows = append(out.rows, row)
+				}, r)
+			}
+		}
+		return out, nil
+	})
+}
+
 // registerSettings declares the relations that show the reading session itself.
 func registerSettings(s *syscat.Set) {
 	s.Register("pg_catalog.pg_settings", []string{"name", "setting", "unit", "category", "short_desc", "extra_desc", "context", "vartype", "source",

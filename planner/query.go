@@ -134,8 +134,20 @@ type JoinTree struct {
 	// equalities. They only serve to print the join again.
 	Using   []string
 	Natural bool
+	// Alias is the join's own name and Cols its columns by it, AliasCols their names
+	// as far as they were given; without one Cols are the merged columns of a full
+	// join, which have no table's name. UsingAlias is that of USING (…) AS. For printing.
+	Alias, UsingAlias string
+	AliasCols         []string
+	Cols              []JoinCol
 	// USING/NATURAL columns and join aliases have been resolved by the binder into
 	// Vars (COALESCE for FULL), so no RTE stands for a join.
+}
+
+// JoinCol is a column of a join and what it stands for.
+type JoinCol struct {
+	Name string
+	Expr expr.Expr
 }
 
 // Var is a column reference while planning: column Col (0-based into RTE.Cols) of

@@ -70,6 +70,9 @@ func (p *dateParse) decode(fields []dateField, timeOnly bool) dateErr {
 		if p.seen&hasTime != hasTime || p.seen&hasDST != 0 && p.seen&hasZone == 0 {
 			return dateBadFormat
 		}
+		if d := p.seen & hasDate; d != 0 && d != hasDate { // "m2" alone
+			return dateBadFormat
+		}
 		return dateOK
 	}
 	if p.seen&hasDate != hasDate {

@@ -53,13 +53,6 @@ func TruncTimestamptzZone(field string, us int64, zone string) (int64, error) {
 	if TimestampIsInf(us) {
 		return us, nil
 	}
-	if zone != "" && (zone[0] == '+' || zone[0] == '-') {
-		east, err := numericZone(zone)
-		if err != nil {
-			return 0, err
-		}
-		return TruncTimestamptz(field, us, time.FixedZone(zone, east))
-	}
 	z, err := findZone(zone)
 	if err != nil {
 		return 0, err

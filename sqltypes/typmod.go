@@ -185,6 +185,9 @@ func TypModOut(oid OID, typmod int32) string {
 			s += "(" + strconv.Itoa(prec) + ")"
 		}
 		return s
+	case OIDBool, OIDInt2, OIDInt4, OIDInt8, OIDFloat4, OIDFloat8:
+	default: // a type that has no modifiers shows what it was given
+		return "(" + strconv.Itoa(int(typmod)) + ")"
 	}
 	return ""
 }

@@ -292,6 +292,15 @@ type AggregateDef struct {
 	InitVal               *string // nil: NULL
 	FinalExtra            bool    // the final function gets NULLs for the arguments
 	FinalModify           byte    // r, s, w
+	// What is kept and shown, and not used: this server neither aggregates in several
+	// processes nor takes values out of a moving frame by the inverse function.
+	Serial, Deserial         OID     `json:",omitempty"`
+	MTrans, MInverse, MFinal OID     `json:",omitempty"`
+	MTransType               OID     `json:",omitempty"`
+	MInitVal                 *string `json:",omitempty"`
+	MFinalExtra              bool    `json:",omitempty"`
+	MFinalModify             byte    `json:",omitempty"`
+	TransSpace, MTransSpace  int32   `json:",omitempty"`
 }
 
 // Operator is a user's operator (pg_operator). Proc 0 makes it a shell: named as

@@ -47,13 +47,14 @@ func (c *Catalog) memberOf(role, of OID, depth int, inherit bool) bool {
 }
 
 // Holds reports whether role has one privilege (a letter of aclitem) by an access
-// list; public is what PUBLIC has while the list is the default one (nil).
+// list; public is what PUBLIC has while the list is the default one (nil). An owner
+// has what the list gives, which may have been taken away.
 func (c *Catalog) Holds(role, owner OID, acl []ACLItem, priv byte, public string) bool {
-	if c.Member(role, owner) {
+	if r := c.Role(role); r != nil && r.Super {
 		return true
 	}
 	if acl == nil {
-		return strings.IndexByte(public, priv) >= 0
+		return strings.IndexByte(public, priv) >= 0 || c.Member(role, owner)
 	}
 	for _, a := range acl {
 		if strings.IndexByte(a.Privs, priv) >= 0 && (a.Grantee == 0 || c.Member(role, a.Grantee)) {

@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine/catalog"
+	"ostraka/planner"
 	"ostraka/planner/bind"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -27,7 +28,11 @@ func (r *run) createAggregate(n *pg.DefineStmt) error {
 	defs, base := map[string]*pg.DefElem{}, false
 	for _, d := range n.Definition {
 		e := d.GetDefElem()
-		key := strings.ToLower(e.Defname)
+		key := e.Defname
+		if !aggregateOptions[key] {
+			r.s.Notice("WARNING", pgerror.SyntaxError, sprintf("aggregate attribute %q not recognized", key))
+			continue
+		}
 		switch key {
 		case "sfunc1":
 			key = "sfunc"
@@ -73,15 +78,15 @@ func (r *run) createAggregate(n *pg.DefineStmt) error {
 	if defs["sfunc"] == nil {
 		return pgerror.New(pgerror.InvalidFunctionDefinition, "aggregate sfunc must be specified")
 	}
+	if err := aggregatePairs(defs); err != nil {
+		return err
+	}
 	if f.Agg.TransType, err = bind.BindTypeName(ctx, defs["stype"].Arg.GetTypeName()); err != nil {
 		return err
 	}
 	if d := defs["initcond"]; d != nil {
 		v := defText(d)
 		f.Agg.InitVal = &v
-	}
-	if d := defs["finalfunc_extra"]; d != nil {
-		f.Agg.FinalExtra = d.Arg == nil || defText(d) != "false"
 	}
 	if d := defs["parallel"]; d != nil {
 		switch defText(d) {
@@ -91,7 +96,12 @@ func (r *run) createAggregate(n *pg.DefineStmt) error {
 			return pgerror.New(pgerror.SyntaxError, `parameter "parallel" must be SAFE, RESTRICTED, or UNSAFE`)
 		}
 	}
-	names := bind.AggregateFunctions{Trans: nameOf(defs["sfunc"]), Final: nameOf(defs["finalfunc"]), Combine: nameOf(defs["combinefunc"])}
+	if err := r.aggregateDetails(ctx, f.Agg, defs); err != nil {
+		return err
+	}
+	names := bind.AggregateFunctions{Trans: nameOf(defs["sfunc"]), Final: nameOf(defs["finalfunc"]), Combine: nameOf(defs["combinefunc"]),
+		Serial: nameOf(defs["serialfunc"]), Deserial: nameOf(defs["deserialfunc"]),
+		MTrans: nameOf(defs["msfunc"]), MInverse: nameOf(defs["minvfunc"]), MFinal: nameOf(defs["mfinalfunc"])}
 	if err := bind.ResolveAggregate(ctx, f, names); err != nil {
 		return err
 	}
@@ -117,6 +127,82 @@ func (r *run) createAggregate(n *pg.DefineStmt) error {
 		}
 	}
 	r.schema().PutFunction(f)
+	return nil
+}
+
+// aggregateOptions are the options that CREATE AGGREGATE knows.
+var aggregateOptions = func() map[string]bool {
+	out := map[string]bool{}
+	for _, o := range strings.Fields(`sfunc sfunc1 stype stype1 sspace finalfunc finalfunc_extra finalfunc_modify combinefunc serialfunc deserialfunc
+		initcond initcond1 msfunc minvfunc mstype msspace mfinalfunc mfinalfunc_extra mfinalfunc_modify minitcond sortop basetype hypothetical parallel`) {
+		out[o] = true
+	}
+	return out
+}()
+
+// aggregatePairs checks which options go with which.
+func aggregatePairs(defs map[string]*pg.DefElem) error {
+	bad := func(format string, args ...any) error {
+		return pgerror.New(pgerror.InvalidFunctionDefinition, format, args...)
+	}
+	if defs["mstype"] != nil {
+		for _, o := range []string{"msfunc", "minvfunc"} {
+			if defs[o] == nil {
+				return bad("aggregate %s must be specified when mstype is specified", o)
+			}
+		}
+	} else {
+		for _, o := range []string{"msfunc", "minvfunc", "mfinalfunc", "msspace", "minitcond"} {
+			if defs[o] != nil {
+				return bad("aggregate %s must not be specified without mstype", o)
+			}
+		}
+	}
+	serial, deserial := defs["serialfunc"] != nil, defs["deserialfunc"] != nil
+	if serial && !strings.EqualFold(typeText(defs["stype"].Arg), "internal") {
+		return bad("serialization functions may be specified only when the aggregate transition data type is %s", "internal")
+	}
+	if serial != deserial {
+		return bad("must specify both or neither of serialization and deserialization functions")
+	}
+	return nil
+}
+
+// aggregateDetails reads the options that are no functions and not needed to call it.
+func (r *run) aggregateDetails(ctx *planner.Context, a *catalog.AggregateDef, defs map[string]*pg.DefElem) error {
+	flag := func(o string) bool { d := defs[o]; return d != nil && (d.Arg == nil || defText(d) != "false") }
+	a.FinalExtra, a.MFinalExtra = flag("finalfunc_extra"), flag("mfinalfunc_extra")
+	a.FinalModify, a.MFinalModify = 'r', 'r'
+	for o, to := range map[string]*byte{"finalfunc_modify": &a.FinalModify, "mfinalfunc_modify": &a.MFinalModify} {
+		if defs[o] == nil {
+			continue
+		}
+		switch defText(defs[o]) {
+		case "read_only":
+		case "shareable":
+			*to = 's'
+		case "read_write":
+			*to = 'w'
+		default:
+			return pgerror.New(pgerror.SyntaxError, "parameter %q must be READ_ONLY, SHAREABLE, or READ_WRITE", o)
+		}
+	}
+	for o, to := range map[string]*int32{"sspace": &a.TransSpace, "msspace": &a.MTransSpace} {
+		if defs[o] != nil {
+			*to = defs[o].Arg.GetInteger().GetIval()
+		}
+	}
+	if d := defs["minitcond"]; d != nil {
+		v := defText(d)
+		a.MInitVal = &v
+	}
+	if d := defs["mstype"]; d != nil {
+		t, err := bind.BindTypeName(ctx, d.Arg.GetTypeName())
+		if err != nil {
+			return err
+		}
+		a.MTransType = t.OID
+	}
 	return nil
 }
 

@@ -16,7 +16,10 @@ import (
 func (r *run) drop(n *pg.DropStmt) (string, error) {
 	tag := "DROP " + objectWord(n.RemoveType)
 	cascade := n.Behavior == pg.DropBehavior_DROP_CASCADE
-	var err error
+	err := r.ownDatabase(n)
+	if err != nil {
+		return "", err
+	}
 	switch n.RemoveType {
 	case pg.ObjectType_OBJECT_TABLE, pg.ObjectType_OBJECT_VIEW, pg.ObjectType_OBJECT_SEQUENCE, pg.ObjectType_OBJECT_MATVIEW, pg.ObjectType_OBJECT_INDEX:
 		err = r.dropRelations(n, cascade)
@@ -36,6 +39,23 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = pgerror.NotSupported("DROP %s", objectWord(n.RemoveType))
 	}
 	return tag, err
+}
+
+// ownDatabase refuses names that are qualified with another database.
+func (r *run) ownDatabase(n *pg.DropStmt) error {
+	for _, obj := range n.Objects {
+		parts := nameParts(obj)
+		if len(parts) != 3 || parts[0] == r.catalog().Database(r.catalog().DB).Name {
+			continue
+		}
+		whole := strings.Join(parts, ".")
+		switch n.RemoveType {
+		case pg.ObjectType_OBJECT_TABLE, pg.ObjectType_OBJECT_VIEW, pg.ObjectType_OBJECT_SEQUENCE, pg.ObjectType_OBJECT_MATVIEW, pg.ObjectType_OBJECT_INDEX:
+			whole = `"` + whole + `"`
+		}
+		return pgerror.New(pgerror.FeatureNotSupported, "cross-database references are not implemented: %s", whole)
+	}
+	return nil
 }
 
 func objectWord(t pg.ObjectType) string {

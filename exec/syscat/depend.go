@@ -203,7 +203,7 @@ func (d *depender) function(f *catalog.Function) {
 		}
 	}
 	if f.Agg != nil {
-		for _, p := range []sqltypes.OID{f.Agg.Trans, f.Agg.Final, f.Agg.Combine} {
+		for _, p := range []sqltypes.OID{f.Agg.Trans, f.Agg.Final, f.Agg.Combine, f.Agg.Serial, f.Agg.Deserial, f.Agg.MTrans, f.Agg.MInverse, f.Agg.MFinal} {
 			if p >= catalog.FirstUserOID {
 				d.on(o, objectRef{classProc, p, 0}, 'n')
 			}

@@ -293,6 +293,9 @@ func serialSequence(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.D
 	if err != nil {
 		return sqltypes.Null, err
 	}
+	if len(parts) == 2 && l.cat.SchemaByName(parts[0]) == nil {
+		return sqltypes.Null, pgerror.New(pgerror.UndefinedSchema, "schema %q does not exist", parts[0])
+	}
 	o, err := l.find(parts)
 	if err != nil {
 		return sqltypes.Null, err

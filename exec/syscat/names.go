@@ -36,7 +36,7 @@ func splitName(s string) ([]string, error) {
 			}
 			part, rest = b.String(), rest[i:]
 		} else {
-			i := strings.IndexAny(rest, ". \t\n\"")
+			i := strings.IndexAny(rest, ". \t\n")
 			if i < 0 {
 				i = len(rest)
 			}

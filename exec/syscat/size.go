@@ -3,6 +3,7 @@ package syscat
 import (
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/expr"
 	"ostraka/sqltypes"
 )
 
@@ -13,7 +14,7 @@ type sizes interface {
 }
 
 func init() {
-	relation := func(table, indexes bool) scalar {
+	relation := func(table, toast, indexes bool) scalar {
 		return func(l *lookup, c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 			s, ok := c.Env.Session.Ext().(sizes)
 			if !ok {
@@ -31,29 +32,34 @@ func init() {
 				return sqltypes.Null, err
 			}
 			defer done()
+			some, err := hasRows(c, v, r)
+			if err != nil {
+				return sqltypes.Null, err
+			}
 			if ix != nil {
-				return sqltypes.Int(v.EstimateBytes(r, ix)), nil
+				return sqltypes.Int(indexPages(v, r, ix, some)), nil
 			}
 			var n int64
-			if table && r.StorageID != 0 {
-				n += v.EstimateBytes(r, nil)
+			if table {
+				n += tablePages(v, r, some)
+			}
+			if toast && len(r.Columns) > 0 && hasToast(r) {
+				n += page // the index of its TOAST table
 			}
 			if indexes {
 				for _, i := range r.Indexes {
-					if !i.Clustered {
-						n += v.EstimateBytes(r, i)
-					}
+					n += indexPages(v, r, i, some)
 				}
 			}
 			return sqltypes.Int(n), nil
 		}
 	}
 	register(map[string]scalar{
-		"pg_relation_size":           relation(true, false),
-		"pg_relation_size(regclass)": relation(true, false),
-		"pg_table_size":              relation(true, false),
-		"pg_indexes_size":            relation(false, true),
-		"pg_total_relation_size":     relation(true, true),
+		"pg_relation_size":           relation(true, false, false),
+		"pg_relation_size(regclass)": relation(true, false, false),
+		"pg_table_size":              relation(true, true, false),
+		"pg_indexes_size":            relation(false, false, true),
+		"pg_total_relation_size":     relation(true, true, true),
 		"pg_database_size_name":      databaseSize,
 		"pg_database_size_oid":       databaseSize,
 		"pg_partition_root": func(_ *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
@@ -62,6 +68,72 @@ func init() {
 	})
 	sqltypes.RegisterSet("pg_partition_ancestors", func(*sqltypes.Call, []sqltypes.Datum) (sqltypes.RowSource, error) { return &rowList{}, nil })
 	sqltypes.RegisterSet("pg_partition_tree", func(*sqltypes.Call, []sqltypes.Datum) (sqltypes.RowSource, error) { return &rowList{}, nil })
+}
+
+// page is the unit of what is reported: clients count in PostgreSQL's pages.
+const page = 8192
+
+func wholePages(n int64) int64 { return (n + page - 1) / page * page }
+
+// tablePages is about what a table takes: nothing when it is empty, else a page at least.
+func tablePages(v engine.View, r *catalog.Relation, some bool) int64 {
+	if r.Kind == catalog.KindSequence {
+		return page
+	}
+	if r.StorageID == 0 {
+		return 0
+	}
+	n := wholePages(v.EstimateBytes(r, nil))
+	if some {
+		n = max(n, page)
+	}
+	return n
+}
+
+// indexPages is about what an index takes: a page that describes it, and its entries.
+// One that the table is clustered by shares the table's space, and is counted as such.
+func indexPages(v engine.View, r *catalog.Relation, ix *catalog.Index, some bool) int64 {
+	var n int64
+	if !ix.Clustered {
+		n = wholePages(v.EstimateBytes(r, ix))
+	}
+	if some {
+		n = max(n, page)
+	}
+	return page + n
+}
+
+// hasRows looks for a row.
+func hasRows(c *sqltypes.Call, v engine.View, r *catalog.Relation) (bool, error) {
+	if r.StorageID == 0 || r.Kind != catalog.KindTable && r.Kind != catalog.KindMatView {
+		return false, nil
+	}
+	sc, err := v.Scan(c.Env.Ctx, engine.ScanSpec{Rel: r, RowHint: 1})
+	if err != nil {
+		return false, err
+	}
+	defer sc.Close()
+	var b expr.Batch
+	n, err := sc.Next(&b)
+	return n > 0, err
+}
+
+// hasToast reports whether PostgreSQL would give a table a TOAST table.
+func hasToast(r *catalog.Relation) bool {
+	if r.Kind != catalog.KindTable && r.Kind != catalog.KindMatView {
+		return false
+	}
+	for _, c := range r.Columns {
+		t := sqltypes.TypeByOID(c.Type.OID)
+		switch {
+		case c.Dropped || t != nil && (t.Len >= 0 || t.Storage == 'p'):
+		case t != nil && (t.OID == sqltypes.OIDVarchar || t.OID == sqltypes.OIDBpchar) && c.Type.TypMod >= 0 && c.Type.TypMod <= 500:
+		case t != nil && t.OID == sqltypes.OIDNumeric && c.Type.TypMod >= 0: // its length has a small bound
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // databaseSize adds up the tables of the session's own database.
@@ -78,11 +150,9 @@ func databaseSize(l *lookup, c *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Dat
 	var n int64
 	l.cat.AllRelations(func(r *catalog.Relation) bool {
 		if r.StorageID != 0 && (r.Kind == catalog.KindTable || r.Kind == catalog.KindMatView) {
-			n += v.EstimateBytes(r, nil)
+			n += tablePages(v, r, false)
 			for _, i := range r.Indexes {
-				if !i.Clustered {
-					n += v.EstimateBytes(r, i)
-				}
+				n += indexPages(v, r, i, false)
 			}
 		}
 		return true

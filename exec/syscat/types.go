@@ -57,9 +57,16 @@ func aggregateRows(q *Query, emit Emit) error {
 		if modify == 0 {
 			modify = 'r'
 		}
-		none := oid(0)
-		emit(oid(f.OID), char('n'), num(0), oid(d.Trans), oid(d.Final), oid(d.Combine), none, none, none, none, none, yes(d.FinalExtra), yes(false),
-			char(modify), char('r'), oid(d.SortOp), oid(d.TransType.OID), num(0), none, num(0), initial, sqltypes.Null)
+		moving, movingModify := sqltypes.Null, d.MFinalModify
+		if d.MInitVal != nil {
+			moving = text(*d.MInitVal)
+		}
+		if movingModify == 0 {
+			movingModify = 'r'
+		}
+		emit(oid(f.OID), char('n'), num(0), oid(d.Trans), oid(d.Final), oid(d.Combine), oid(d.Serial), oid(d.Deserial), oid(d.MTrans), oid(d.MInverse),
+			oid(d.MFinal), yes(d.FinalExtra), yes(d.MFinalExtra), char(modify), char(movingModify), oid(d.SortOp), oid(d.TransType.OID),
+			num(int(d.TransSpace)), oid(d.MTransType), num(int(d.MTransSpace)), initial, moving)
 	}
 	return nil
 }

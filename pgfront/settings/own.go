@@ -16,6 +16,7 @@ func ownSettings() {
 		{Name: "session_authorization", Kind: String, Context: User, NoShowAll: true, NoResetAll: true, Category: "Client Connection Defaults / Statement Behavior"},
 		{Name: "role", Kind: String, Context: User, Boot: "none", NoShowAll: true, NoResetAll: true, Plan: true, Category: "Client Connection Defaults / Statement Behavior"},
 		{Name: "seed", Kind: Real, Context: User, Boot: "0", Min: -1, Max: 1, NoShowAll: true, NoResetAll: true, Category: "Client Connection Defaults / Statement Behavior"},
+		{Name: "default_with_oids", Kind: Bool, Context: User, Boot: "off", NoShowAll: true, Category: "Version and Platform Compatibility / Previous PostgreSQL Versions"},
 		{Name: "ostraka.read_consistency", Kind: Enum, Context: User, Boot: "local", Enum: []string{"local", "bounded", "leader", "linearizable"},
 			Category: "Ostraka / Replication", Short: "Where reads outside of write transactions are answered."},
 		{Name: "ostraka.max_staleness", Kind: Integer, Unit: "ms", Context: User, Boot: "5000", Min: 1, Max: 86400000,

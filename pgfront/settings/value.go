@@ -17,6 +17,9 @@ func (d *Definition) Normalize(value string) (string, error) {
 		if !ok {
 			return "", pgerror.New(pgerror.InvalidParameterValue, `parameter "%s" requires a Boolean value`, d.Name)
 		}
+		if b && d.Name == "default_with_oids" {
+			return "", pgerror.New(pgerror.FeatureNotSupported, "tables declared WITH OIDS are not supported")
+		}
 		if b {
 			return "on", nil
 		}

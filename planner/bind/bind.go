@@ -86,6 +86,8 @@ type binder struct {
 	nextDepth []*pg.FuncCall
 	// quiet drops error positions: the text being bound is not the client's.
 	quiet bool
+	// frozen, when not nil, gathers what a stored query needs.
+	frozen *frozen
 }
 
 func newBinder(ctx *planner.Context) *binder {

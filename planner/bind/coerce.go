@@ -62,6 +62,11 @@ func (b *binder) pathway(dst, src sqltypes.OID, ctx byte) (pathKind, *sqltypes.P
 		}
 		return pathRelabel, nil
 	}
+	if ctx == explicit {
+		if f := b.multirangeOf(src, dst); f != nil {
+			return pathFunc, f
+		}
+	}
 	if c := sqltypes.CastBetween(src, dst); c != nil {
 		if ctxRank(ctx) < ctxRank(c.Context) {
 			return pathNone, nil
@@ -96,6 +101,27 @@ func (b *binder) pathway(dst, src sqltypes.OID, ctx byte) (pathKind, *sqltypes.P
 		}
 	}
 	return pathNone, nil
+}
+
+// multirangeOf is the function that casts a user's range type to its multirange type.
+func (b *binder) multirangeOf(src, dst sqltypes.OID) *sqltypes.Proc {
+	if b.cat == nil {
+		return nil
+	}
+	u := b.cat.UserType(src)
+	if u == nil || u.Kind != 'r' || u.Multirange != dst {
+		return nil
+	}
+	m := b.cat.UserType(dst)
+	if m == nil {
+		return nil
+	}
+	for _, f := range b.cat.FunctionsByName(m.Schema, m.Name) {
+		if f.Body == "multirange_constructor1" && f.RetType == dst {
+			return b.userProc(f)
+		}
+	}
+	return nil
 }
 
 // userCast is the cast that a user has made between two types, or nil.

@@ -25,6 +25,7 @@ func (s *scope) columnOnly(c *pg.ColumnRef) expr.Expr {
 	case 1:
 		name := strOf(c.Fields[0])
 		if e := s.lookupColumn(name, false, loc); e != nil {
+			s.freezeRef(c, e)
 			return e
 		}
 		if s.domainValue != nil && name == "value" {
@@ -60,6 +61,7 @@ func (s *scope) columnOnly(c *pg.ColumnRef) expr.Expr {
 		name := strOf(c.Fields[n-1])
 		if e := it.column(name, lv, loc); e != nil {
 			it.markColumn(e)
+			s.freezeRef(c, e)
 			return e
 		}
 		// Perhaps a function of the row.

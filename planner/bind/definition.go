@@ -201,12 +201,12 @@ func resolve(ctx *planner.Context, v *pg.RangeVar) *catalog.Relation {
 // QualifiedText is the text of a view's query that means the same under every
 // search_path: names of relations are qualified, stars of the outer SELECT are expanded.
 func QualifiedText(ctx *planner.Context, node *pg.Node) (string, error) {
-	q, _, err := Bind(ctx, node)
+	tree := proto.Clone(node).(*pg.Node)
+	f, _, err := bindFrozen(ctx, tree)
 	if err != nil {
 		return "", err
 	}
-	tree := proto.Clone(node).(*pg.Node)
-	expandStars(tree.GetSelectStmt(), q)
+	f.apply(tree)
 	eachRangeVar(tree, func(v *pg.RangeVar) {
 		if r := resolve(ctx, v); r != nil && v.Schemaname == "" {
 			if v.Alias == nil {
@@ -224,54 +224,6 @@ func deparse(tree *pg.Node) (string, error) {
 		return "", pgerror.Wrap(err, pgerror.InternalError, "could not deparse a view's query")
 	}
 	return text, nil
-}
-
-// expandStars replaces * and t.* in a SELECT's own target list by the columns
-// that they stand for in the bound query.
-func expandStars(sel *pg.SelectStmt, q *planner.Query) {
-	if sel == nil || sel.Op != pg.SetOperation_SETOP_NONE || sel.ValuesLists != nil {
-		return
-	}
-	visible := slices.DeleteFunc(slices.Clone(q.Targets), func(t planner.Target1) bool { return t.Junk })
-	var out []*pg.Node
-	at := 0
-	for i, n := range sel.TargetList {
-		rt := n.GetResTarget()
-		c := rt.GetVal().GetColumnRef()
-		if c == nil || c.Fields[len(c.Fields)-1].GetAStar() == nil {
-			out = append(out, n)
-			at++
-			continue
-		}
-		count := len(visible) - at - (len(sel.TargetList) - 1 - i - starsAfter(sel.TargetList[i+1:]))
-		if starsAfter(sel.TargetList[i+1:]) > 0 {
-			return // several stars: which columns belong to which is not decided here
-		}
-		for _, t := range visible[at : at+count] {
-			v, ok := t.Expr.(*planner.Var)
-			if !ok || v.Rel < 0 || v.Rel >= len(q.Range) {
-				return
-			}
-			ref := []*pg.Node{pg.MakeStrNode(q.Range[v.Rel].Alias), pg.MakeStrNode(q.Range[v.Rel].Cols[v.Col].Name)}
-			if q.Range[v.Rel].Alias == "" {
-				ref = ref[1:]
-			}
-			out = append(out, &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{
-				Val: &pg.Node{Node: &pg.Node_ColumnRef{ColumnRef: &pg.ColumnRef{Fields: ref}}}}}})
-		}
-		at += count
-	}
-	sel.TargetList = out
-}
-
-func starsAfter(list []*pg.Node) int {
-	n := 0
-	for _, t := range list {
-		if c := t.GetResTarget().GetVal().GetColumnRef(); c != nil && c.Fields[len(c.Fields)-1].GetAStar() != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // ViewDependencies lists the relations that a view's query names.
@@ -328,8 +280,15 @@ func RebaseView(before, after *planner.Context, v *catalog.Relation) (string, er
 	if err != nil {
 		return "", err
 	}
+	tree := st.AST
+	c := *before
+	c.Source, c.ParamTypes = "", nil
+	f, _, bindErr := bindFrozen(&c, tree)
+	if bindErr == nil {
+		renameFrozen(tree, f, before, after)
+	}
 	renamed := map[string]string{}
-	eachRangeVar(st.AST, func(rv *pg.RangeVar) {
+	eachRangeVar(tree, func(rv *pg.RangeVar) {
 		old := resolve(before, rv)
 		if old == nil {
 			return
@@ -348,10 +307,10 @@ func RebaseView(before, after *planner.Context, v *catalog.Relation) (string, er
 			}
 		}
 	})
-	if len(renamed) > 0 {
-		renameColumns(st.AST, renamed)
+	if len(renamed) > 0 && bindErr != nil { // the text is not understood: by names alone
+		renameColumns(tree, renamed)
 	}
-	return deparse(st.AST)
+	return deparse(tree)
 }
 
 // renameColumns renames column references; an output column that had its name

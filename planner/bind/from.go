@@ -405,6 +405,9 @@ func (s *scope) joinExpr(x *pg.JoinExpr) (planner.JoinItem, *nsItem, []*nsItem) 
 			}
 		}
 	}
+	if b.frozen != nil && x.IsNatural {
+		b.frozen.natural[x] = using
+	}
 	tree := &planner.JoinTree{Kind: kind, Left: left, Right: right, Natural: x.IsNatural}
 	for _, u := range using {
 		tree.Using = append(tree.Using, strOf(u))
@@ -464,12 +467,22 @@ func (s *scope) joinExpr(x *pg.JoinExpr) (planner.JoinItem, *nsItem, []*nsItem) 
 	addSide(lit, skipL)
 	addSide(rit, skipR)
 	item := planner.JoinItem{Rel: -1, Join: tree}
+	if kind == planner.JoinFull {
+		for _, c := range join.cols[:nUsing] {
+			tree.Cols = append(tree.Cols, planner.JoinCol{Name: c.name, Expr: c.e})
+		}
+	}
 	if a := x.Alias; a != nil {
 		if len(a.Colnames) > len(join.cols) {
 			b.fail(-1, pgerror.InvalidColumnReference, `join expression "%s" has %d columns available but %d columns specified`, a.Aliasname, len(join.cols), len(a.Colnames))
 		}
+		tree.Alias, tree.Cols = a.Aliasname, nil
 		for i, c := range a.Colnames {
 			join.cols[i].name = strOf(c)
+			tree.AliasCols = append(tree.AliasCols, strOf(c))
+		}
+		for _, c := range join.cols {
+			tree.Cols = append(tree.Cols, planner.JoinCol{Name: c.name, Expr: c.e})
 		}
 		join.alias, join.aliased, join.relVis = a.Aliasname, true, true
 		s.all = append(s.all, join)
@@ -481,6 +494,7 @@ func (s *scope) joinExpr(x *pg.JoinExpr) (planner.JoinItem, *nsItem, []*nsItem) 
 	s.all = append(s.all, join)
 	ns := append(mine, join)
 	if ua := x.JoinUsingAlias; ua != nil {
+		tree.UsingAlias = ua.Aliasname
 		u := &nsItem{s: s, rel: -1, alias: ua.Aliasname, aliased: true, relVis: true, latOK: true, cols: join.cols[:nUsing:nUsing], usingOf: true}
 		s.checkNameConflicts(mine, []*nsItem{u})
 		s.all = append(s.all, u)

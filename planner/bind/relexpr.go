@@ -42,7 +42,7 @@ func (b *binder) relationCond(rel *catalog.Relation, text string, k exprKind) ex
 
 // relationRow makes the table's columns visible as expr.Cols.
 func (s *scope) relationRow(rel *catalog.Relation) *nsItem {
-	it := &nsItem{s: s, rel: -1, alias: rel.Name, relOID: rel.OID, schema: rel.Schema, relVis: true, colVis: true, latOK: true, cols: []nsCol{}}
+	it := &nsItem{s: s, rel: -1, alias: rel.Name, relOID: rel.OID, schema: rel.Schema, relVis: true, colVis: true, latOK: true, cols: []nsCol{}, definition: true}
 	for _, c := range rel.Columns {
 		if c.Dropped {
 			continue

@@ -58,6 +58,8 @@ type nsItem struct {
 	latOK   bool             // … and legally so
 	extra   int              // trailing columns that * leaves out
 	usingOf bool             // alias of JOIN … USING (…) AS
+	// definition: the row of the table that a check, a generation expression or an index is of.
+	definition bool
 }
 
 // nsCol is a column whose expression is not simply a Var of the item's RTE.
@@ -282,7 +284,7 @@ var systemColumns = map[string]struct {
 
 func (it *nsItem) systemColumn(name string, levels int, loc int32) expr.Expr {
 	if it.rel < 0 {
-		return nil
+		return it.definedSystemColumn(name, loc)
 	}
 	r := it.rte()
 	if r.Kind != planner.RTERelation && r.Kind != planner.RTEVirtual {
@@ -299,6 +301,26 @@ func (it *nsItem) systemColumn(name string, levels int, loc int32) expr.Expr {
 		it.s.b.unsupported(-1, "system column %s of a catalogue table", name)
 	}
 	return &planner.Var{T: tt(it.s.b.columnType(sc.typ)), Rel: it.rel, Col: int(sc.attr) - 1, Level: levels, Name: name}
+}
+
+// definedSystemColumn is a system column in a definition over a table's row: only
+// tableoid has a value there.
+func (it *nsItem) definedSystemColumn(name string, loc int32) expr.Expr {
+	if _, ok := systemColumns[name]; !ok || !it.definition {
+		return nil
+	}
+	b := it.s.b
+	switch k := it.s.kind; {
+	case k == kindIndexExpression || k == kindIndexPredicate:
+		panic(pgerror.New(pgerror.FeatureNotSupported, "index creation on system columns is not supported"))
+	case name == "tableoid":
+		return &expr.Const{T: tt(b.columnType(sqltypes.OIDOid)), Val: sqltypes.Int(int64(it.relOID)), Name: name}
+	case k == kindGenerated:
+		b.fail(loc, pgerror.InvalidColumnReference, `cannot use system column "%s" in column generation expression`, name)
+	case k == kindCheck:
+		b.fail(loc, pgerror.InvalidColumnReference, `system column "%s" reference in check constraint is invalid`, name)
+	}
+	return nil
 }
 
 func (s *scope) checkLateral(it *nsItem, loc int32) {

@@ -24,7 +24,9 @@ func (s *scope) targetList(list []*pg.Node, k exprKind) []target {
 	for _, n := range list {
 		rt := n.GetResTarget()
 		if c := rt.Val.GetColumnRef(); c != nil && c.Fields[len(c.Fields)-1].GetAStar() != nil {
-			out = append(out, s.expandStar(c, k)...)
+			list := s.expandStar(c, k)
+			s.freezeStar(c, list)
+			out = append(out, list...)
 			continue
 		}
 		if ind := rt.Val.GetAIndirection(); ind != nil && ind.Indirection[len(ind.Indirection)-1].GetAStar() != nil {

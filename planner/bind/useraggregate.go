@@ -12,7 +12,10 @@ import (
 )
 
 // AggregateFunctions are the names in CREATE AGGREGATE; nil: not given.
-type AggregateFunctions struct{ Trans, Final, Combine []*pg.Node }
+type AggregateFunctions struct {
+	Trans, Final, Combine, Serial, Deserial []*pg.Node
+	MTrans, MInverse, MFinal                []*pg.Node
+}
 
 // ResolveAggregate finds the functions that an aggregate is made of and its result
 // type (AggregateCreate). f has its arguments and f.Agg.TransType.
@@ -63,6 +66,12 @@ func ResolveAggregate(ctx *planner.Context, f *catalog.Function, names Aggregate
 		}
 		agg.Combine = c.proc.OID
 	}
+	if names.Serial != nil {
+		b.serialFunctions(agg, names)
+	}
+	if names.MTrans != nil {
+		b.movingFunctions(f, names, args)
+	}
 	if isPoly(f.RetType) && !poly {
 		panic(pgerror.New(pgerror.DatatypeMismatch, "cannot determine result data type").
 			WithDetail("A result of type %s requires at least one input of type %s.", b.typeName(f.RetType), b.typeName(f.RetType)))
@@ -75,6 +84,57 @@ func ResolveAggregate(ctx *planner.Context, f *catalog.Function, names Aggregate
 		}
 	}
 	return nil
+}
+
+// serialFunctions finds what turns an internal state into bytes and back.
+func (b *binder) serialFunctions(agg *catalog.AggregateDef, names AggregateFunctions) {
+	s := b.aggregateFunction(names.Serial, []sqltypes.OID{sqltypes.OIDInternal})
+	if s.ret != sqltypes.OIDBytea {
+		b.fail(-1, pgerror.DatatypeMismatch, "return type of serialization function %s is not bytea", fieldsString(names.Serial))
+	}
+	d := b.aggregateFunction(names.Deserial, []sqltypes.OID{sqltypes.OIDBytea, sqltypes.OIDInternal})
+	if d.ret != sqltypes.OIDInternal {
+		b.fail(-1, pgerror.DatatypeMismatch, "return type of deserialization function %s is not internal", fieldsString(names.Deserial))
+	}
+	agg.Serial, agg.Deserial = s.proc.OID, d.proc.OID
+}
+
+// movingFunctions finds the functions of the moving-aggregate mode.
+func (b *binder) movingFunctions(f *catalog.Function, names AggregateFunctions, args []sqltypes.OID) {
+	agg := f.Agg
+	state := agg.MTransType
+	in := append([]sqltypes.OID{state}, args...)
+	forward := b.aggregateFunction(names.MTrans, in)
+	if !isPoly(forward.ret) && forward.ret != state {
+		b.fail(-1, pgerror.DatatypeMismatch, "return type of transition function %s is not %s", fieldsString(names.MTrans), b.typeName(state))
+	}
+	inverse := b.aggregateFunction(names.MInverse, in)
+	if !isPoly(inverse.ret) && inverse.ret != state {
+		b.fail(-1, pgerror.DatatypeMismatch, "return type of inverse transition function %s is not %s", fieldsString(names.MInverse), b.typeName(state))
+	}
+	if forward.proc.Strict && agg.MInitVal == nil && (len(args) < 1 || !b.binaryCoercible(args[0], state)) {
+		b.fail(-1, pgerror.InvalidFunctionDefinition, "must not omit initial value when transition function is strict and transition type is not compatible with input type")
+	}
+	if forward.proc.Strict != inverse.proc.Strict {
+		b.fail(-1, pgerror.InvalidFunctionDefinition, "strictness of aggregate's forward and inverse transition functions must match")
+	}
+	agg.MTrans, agg.MInverse = forward.proc.OID, inverse.proc.OID
+	result := state
+	if names.MFinal != nil {
+		fin := []sqltypes.OID{state}
+		if agg.MFinalExtra {
+			fin = append(fin, args...)
+		}
+		final := b.aggregateFunction(names.MFinal, fin)
+		if agg.MFinalExtra && final.proc.Strict {
+			b.fail(-1, pgerror.InvalidFunctionDefinition, "final function with extra arguments must not be declared STRICT")
+		}
+		agg.MFinal, result = final.proc.OID, final.ret
+	}
+	if result != f.RetType {
+		b.fail(-1, pgerror.InvalidFunctionDefinition, "moving-aggregate implementation returns type %s, but plain implementation returns type %s",
+			b.typeName(result), b.typeName(f.RetType))
+	}
 }
 
 // resolved is a function that fits, with its result type for these arguments.

@@ -115,6 +115,8 @@ type printer struct {
 type level struct {
 	q     *planner.Query
 	names []string
+	// inside are the joins that are being printed: their own columns are not meant then.
+	inside map[*planner.JoinTree]bool
 }
 
 func newPrinter(ctx *planner.Context, pretty bool) *printer {

@@ -22,6 +22,10 @@ func (p *printer) list(es []expr.Expr) {
 // row needs its cast.
 func (p *printer) variable(v *planner.Var, target bool) {
 	l := p.levels[len(p.levels)-1-v.Level]
+	if name, _, ok := p.throughJoin(v); ok {
+		p.s(name)
+		return
+	}
 	if v.Rel < 0 {
 		p.s(sqltypes.QuoteIdent(v.Name))
 		return
@@ -128,6 +132,10 @@ func bindsTighter(x, up *expr.Call) bool {
 func (p *printer) expr(e expr.Expr, showImplicit bool) {
 	switch x := e.(type) {
 	case *expr.Const:
+		if x.Name != "" {
+			p.s(x.Name)
+			return
+		}
 		p.constant(x, false)
 	case *expr.Param:
 		p.s("$", strconv.Itoa(x.N))
@@ -184,6 +192,10 @@ func (p *printer) expr(e expr.Expr, showImplicit bool) {
 	case *expr.Case:
 		p.caseExpr(x)
 	case *expr.Coalesce:
+		if name, _, ok := p.throughJoin(x); ok {
+			p.s(name)
+			return
+		}
 		p.s("COALESCE(")
 		p.list(x.Args)
 		p.s(")")
@@ -524,7 +536,7 @@ func constantOID(e expr.Expr) (sqltypes.OID, bool) {
 			e = n.Args[0]
 		case *expr.Const:
 			number := n.Typ.OID == sqltypes.OIDOid || n.Typ.OID == sqltypes.OIDInt4 || n.Typ.OID == sqltypes.OIDInt8
-			return sqltypes.OID(n.Val.I), number && !n.Val.Null
+			return sqltypes.OID(n.Val.I), number && !n.Val.Null && n.Name == ""
 		default:
 			return 0, false
 		}

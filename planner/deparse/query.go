@@ -322,10 +322,16 @@ func (p *printer) targets(q *planner.Query, names []string) {
 			name = names[i]
 		}
 		own := ""
-		if v, ok := t.Expr.(*planner.Var); ok {
+		if text, col, ok := p.throughJoin(t.Expr); ok {
+			p.wrapped(i)
+			p.s(text)
+			own = col
+		} else if v, ok := t.Expr.(*planner.Var); ok {
 			p.wrapped(i)
 			p.variable(v, true)
-			own = p.varName(v)
+			if own = p.varName(v); v.Col == -1 {
+				own = "?column?"
+			}
 		} else {
 			item := p.render(t.Expr, true)
 			if strings.HasPrefix(item, "\n") {
@@ -372,10 +378,100 @@ func (p *printer) item(q *planner.Query, it planner.JoinItem) {
 		return
 	}
 	j := it.Join
-	if !p.pretty {
-		p.s("(")
-		defer p.s(")")
+	l := p.levels[len(p.levels)-1]
+	if l.inside == nil {
+		l.inside = map[*planner.JoinTree]bool{}
 	}
+	l.inside[j] = true
+	if !p.pretty || j.Alias != "" {
+		p.s("(")
+	}
+	p.join(q, j)
+	if !p.pretty || j.Alias != "" {
+		p.s(")")
+	}
+	delete(l.inside, j)
+	if j.Alias == "" {
+		return
+	}
+	p.s(" ", sqltypes.QuoteIdent(j.Alias))
+	for i, c := range j.AliasCols {
+		if i == 0 {
+			p.s("(")
+		} else {
+			p.s(", ")
+		}
+		p.s(sqltypes.QuoteIdent(c))
+	}
+	if len(j.AliasCols) > 0 {
+		p.s(")")
+	}
+}
+
+// throughJoin is the name of an expression that is a column of a named join, or a
+// merged column of a full one.
+func (p *printer) throughJoin(e expr.Expr) (text, col string, ok bool) {
+	up := 0
+	if v, ok := e.(*planner.Var); ok {
+		up = v.Level
+	}
+	if up >= len(p.levels) {
+		return "", "", false
+	}
+	l := p.levels[len(p.levels)-1-up]
+	var look func(it planner.JoinItem) (string, string, bool)
+	look = func(it planner.JoinItem) (string, string, bool) {
+		j := it.Join
+		if j == nil {
+			return "", "", false
+		}
+		if !l.inside[j] {
+			for _, c := range j.Cols {
+				if !sameColumn(c.Expr, e) {
+					continue
+				}
+				if j.Alias == "" {
+					return sqltypes.QuoteIdent(c.Name), c.Name, true
+				}
+				return sqltypes.QuoteIdent(j.Alias) + "." + sqltypes.QuoteIdent(c.Name), c.Name, true
+			}
+		}
+		if text, col, ok := look(j.Left); ok {
+			return text, col, true
+		}
+		return look(j.Right)
+	}
+	for _, it := range l.q.From {
+		if text, col, ok := look(it); ok {
+			return text, col, true
+		}
+	}
+	return "", "", false
+}
+
+// sameColumn compares columns of joins: those of a table, and merged ones.
+func sameColumn(a, b expr.Expr) bool {
+	switch x := a.(type) {
+	case *planner.Var:
+		y, ok := b.(*planner.Var)
+		return ok && x.Rel == y.Rel && x.Col == y.Col
+	case *expr.Coalesce:
+		y, ok := b.(*expr.Coalesce)
+		if !ok || len(x.Args) != len(y.Args) {
+			return false
+		}
+		for i := range x.Args {
+			if !sameColumn(x.Args[i], y.Args[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}
+
+// join prints both sides and the condition.
+func (p *printer) join(q *planner.Query, j *planner.JoinTree) {
 	p.item(q, j.Left)
 	word := " JOIN "
 	switch j.Kind {
@@ -414,6 +510,9 @@ func (p *printer) item(q *planner.Query, it planner.JoinItem) {
 			p.s(sqltypes.QuoteIdent(u))
 		}
 		p.s(")")
+		if j.UsingAlias != "" {
+			p.s(" AS ", sqltypes.QuoteIdent(j.UsingAlias))
+		}
 		return
 	}
 	if j.On != nil {

@@ -58,10 +58,25 @@ func syntaxError(sql string, err error) error {
 			break
 		}
 	}
+	if out.Code == pgerror.InvalidEscapeSequence && inUnicodeString(sql, pe.Cursorpos) {
+		out.Code = pgerror.SyntaxError
+	} else if out.Code == pgerror.InvalidEscapeSequence {
+		out.Hint = `Unicode escapes must be \uXXXX or \UXXXXXXXX.`
+	}
 	if pe.Cursorpos > 0 {
 		out.Position = pe.Cursorpos
 	}
 	return out
+}
+
+// inUnicodeString reports whether the last literal that begins before a position is
+// U&'…' or U&"…", not E'…': their wrong escapes have different codes.
+func inUnicodeString(sql string, pos int) bool {
+	if pos < 0 || pos > len(sql) {
+		pos = len(sql)
+	}
+	lower := strings.ToLower(sql[:pos])
+	return max(strings.LastIndex(lower, "u&'"), strings.LastIndex(lower, `u&"`)) > strings.LastIndex(lower, "e'")
 }
 
 func stackDepth() error {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strconv"
 	"strings"
 
 	"ostraka/sqltypes"
@@ -8,22 +9,74 @@ import (
 )
 
 // rowFields are the columns that a populate or to_record function fills: of the
-// column definition list, or of the first argument's composite type.
-func rowFields(c *Call) ([]sqltypes.Field, error) {
+// column definition list, of the first argument's composite type, or of the record
+// that it is.
+func rowFields(c *Call, first Datum) ([]sqltypes.Field, error) {
+	if len(c.ArgTypes) > 0 && c.ArgTypes[0].OID == sqltypes.OIDRecord && !first.Null {
+		fields := fieldsOfRecord(c, sqltypes.OpenRecord(first))
+		if len(c.RetFields) > 0 {
+			return c.RetFields, sameFields(fields, c.RetFields)
+		}
+		return fields, nil
+	}
 	if len(c.RetFields) > 0 {
 		return c.RetFields, nil
 	}
 	if len(c.ArgTypes) > 0 {
-		t := sqltypes.LookupType(c.Env, c.ArgTypes[0].OID)
-		for t != nil && t.Base != nil {
-			t = t.Base
-		}
-		if t != nil && len(t.Fields) > 0 {
+		if t := rowType(c); t != nil && len(t.Fields) > 0 {
 			return t.Fields, nil
 		}
 	}
-	return nil, pgerror.New(pgerror.DatatypeMismatch, "could not determine row type for result of %s", c.Proc.Name).
+	return nil, pgerror.New(pgerror.FeatureNotSupported, "could not determine row type for result of %s", c.Proc.Name).
 		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.")
+}
+
+// rowType is the first argument's composite type, under its domains.
+func rowType(c *Call) *sqltypes.Type {
+	t := sqltypes.LookupType(c.Env, c.ArgTypes[0].OID)
+	for t != nil && t.Base != nil {
+		t = t.Base
+	}
+	return t
+}
+
+// fieldsOfRecord are the fields of an anonymous record: f1, f2 …
+func fieldsOfRecord(c *Call, r sqltypes.Record) []sqltypes.Field {
+	fields := make([]sqltypes.Field, r.Len())
+	for i := range fields {
+		t := sqltypes.LookupType(c.Env, r.TypeOID(i))
+		fields[i] = sqltypes.Field{Name: "f" + strconv.Itoa(i+1), ColumnType: sqltypes.ColumnType{OID: r.TypeOID(i), TypMod: -1}, Type: t}
+	}
+	return fields
+}
+
+// sameFields checks a record against a column definition list.
+func sameFields(got, want []sqltypes.Field) error {
+	mismatch := pgerror.New(pgerror.DatatypeMismatch, "function return row and query-specified return row do not match")
+	if len(got) != len(want) {
+		plural := "s"
+		if len(got) == 1 {
+			plural = ""
+		}
+		return mismatch.WithDetail("Returned row contains %d attribute%s, but query expects %d.", len(got), plural, len(want))
+	}
+	for i, f := range got {
+		if f.OID != want[i].OID {
+			return mismatch.WithDetail("Returned type %s at ordinal position %d, but query expects %s.", sqltypes.FormatType(f.OID, -1), i+1, sqltypes.FormatType(want[i].OID, -1))
+		}
+	}
+	return nil
+}
+
+// checkRow tests a filled row against the first argument's type when it is a domain.
+func checkRow(c *Call, at int, row Datum) (Datum, error) {
+	if at == 0 {
+		return row, nil
+	}
+	if t := sqltypes.LookupType(c.Env, c.ArgTypes[0].OID); t != nil && t.Base != nil {
+		return row, sqltypes.CheckDomain(c.Env, t, row)
+	}
+	return row, nil
 }
 
 // jsonTextOf is a json or jsonb argument as text.
@@ -52,12 +105,20 @@ func fillRow(c *Call, fields []sqltypes.Field, base []Datum, object string) ([]D
 		raw, ok := members[f.Name]
 		if !ok {
 			row[i] = null
-			if i < len(base) {
+			if base != nil {
 				row[i] = base[i]
+			} else if f.Type != nil && f.Type.Base != nil {
+				if err := sqltypes.CheckDomain(c.Env, f.Type, null); err != nil {
+					return nil, err
+				}
 			}
 			continue
 		}
-		v, err := valueFromJSON(c, f.ColumnType, raw, f.Name)
+		old := null
+		if base != nil {
+			old = base[i]
+		}
+		v, err := valueFromJSON(c, f.ColumnType, old, raw, f.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -67,8 +128,9 @@ func fillRow(c *Call, fields []sqltypes.Field, base []Datum, object string) ([]D
 }
 
 // valueFromJSON converts a JSON text to a type: arrays and objects member by
-// member, scalars through the type's input function. key is for error hints.
-func valueFromJSON(c *Call, typ sqltypes.ColumnType, raw, key string) (Datum, error) {
+// member, scalars through the type's input function. A composite keeps what old has
+// and raw has not. key is for error hints.
+func valueFromJSON(c *Call, typ sqltypes.ColumnType, old Datum, raw, key string) (Datum, error) {
 	t, err := elemType(c, typ.OID)
 	if err != nil {
 		return null, err
@@ -77,14 +139,14 @@ func valueFromJSON(c *Call, typ sqltypes.ColumnType, raw, key string) (Datum, er
 	for t.Base != nil {
 		t, typmod = t.Base, t.TypMod
 	}
-	d, err := baseValueFromJSON(c, t, typmod, raw, key)
+	d, err := baseValueFromJSON(c, t, typmod, old, raw, key)
 	if err != nil || domain == t {
 		return d, err
 	}
 	return d, sqltypes.CheckDomain(c.Env, domain, d)
 }
 
-func baseValueFromJSON(c *Call, t *sqltypes.Type, typmod int32, raw, key string) (Datum, error) {
+func baseValueFromJSON(c *Call, t *sqltypes.Type, typmod int32, old Datum, raw, key string) (Datum, error) {
 	kind := sqltypes.JSONTextKind(raw)
 	switch {
 	case kind == sqltypes.JSONNull:
@@ -102,7 +164,7 @@ func baseValueFromJSON(c *Call, t *sqltypes.Type, typmod int32, raw, key string)
 	case t.IsArray && t.Len == -1:
 		return arrayFromJSON(c, t, typmod, raw, key)
 	case t.TypType == 'c':
-		row, err := fillRow(c, t.Fields, nil, raw)
+		row, err := fillRow(c, t.Fields, baseFields(old, len(t.Fields)), raw)
 		if err != nil {
 			return null, err
 		}
@@ -155,7 +217,7 @@ func arrayFromJSON(c *Call, t *sqltypes.Type, typmod int32, raw, key string) (Da
 				}
 				continue
 			}
-			d, err := valueFromJSON(c, sqltypes.ColumnType{OID: elem.OID, TypMod: typmod}, v, "")
+			d, err := valueFromJSON(c, sqltypes.ColumnType{OID: elem.OID, TypMod: typmod}, null, v, "")
 			if err != nil {
 				return err
 			}
@@ -177,36 +239,40 @@ func malformedArray() *pgerror.Error {
 		WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
 }
 
-// baseFields are the values of the record that populate functions start from.
-func baseFields(d Datum) []Datum {
+// baseFields are the n values of the record that populate functions start from, nil without one.
+func baseFields(d Datum, n int) []Datum {
 	if d.Null {
 		return nil
 	}
-	return sqltypes.OpenRecord(d).Values()
+	v := sqltypes.OpenRecord(d).Values()
+	for len(v) < n {
+		v = append(v, null)
+	}
+	return v
 }
 
 // populateRecord is json[b]_populate_record(base, json); to_record has no base (at 0).
 func populateRecord(at int) sqltypes.ScalarFunc {
 	return func(c *Call, args []Datum) (Datum, error) {
-		if args[at].Null {
-			if at > 0 {
-				return args[0], nil
-			}
-			return isNull()
+		if args[at].Null && (at == 0 || !args[0].Null) {
+			return args[0], nil
 		}
-		fields, err := rowFields(c)
+		fields, err := rowFields(c, args[0])
 		if err != nil {
 			return null, err
 		}
 		var base []Datum
 		if at > 0 {
-			base = baseFields(args[0])
+			if args[at].Null {
+				return isNull()
+			}
+			base = baseFields(args[0], len(fields))
 		}
 		row, err := fillRow(c, fields, base, jsonTextOf(c.ArgTypes[at].OID, args[at]))
 		if err != nil {
 			return null, err
 		}
-		return recordOf(fields, row), nil
+		return checkRow(c, at, recordOf(fields, row))
 	}
 }
 
@@ -214,16 +280,19 @@ func populateRecord(at int) sqltypes.ScalarFunc {
 func populateSet(at int) sqltypes.SetFunc {
 	return func(c *Call, args []Datum) (sqltypes.RowSource, error) {
 		t := &tableOf{}
-		if args[at].Null {
-			return t, nil
-		}
-		fields, err := rowFields(c)
+		fields, err := rowFields(c, args[0])
 		if err != nil {
 			return nil, err
 		}
+		for _, f := range fields {
+			t.types = append(t.types, f.Type)
+		}
+		if args[at].Null {
+			return t, nil
+		}
 		var base []Datum
 		if at > 0 {
-			base = baseFields(args[0])
+			base = baseFields(args[0], len(fields))
 		}
 		raw := jsonTextOf(c.ArgTypes[at].OID, args[at])
 		switch k := sqltypes.JSONTextKind(raw); {
@@ -245,7 +314,9 @@ func populateSet(at int) sqltypes.SetFunc {
 			}
 			var row []Datum
 			if row, failed = fillRow(c, fields, base, v); failed == nil {
-				t.rows = append(t.rows, row)
+				if _, failed = checkRow(c, at, recordOf(fields, row)); failed == nil {
+					t.rows = append(t.rows, row)
+				}
 			}
 		})
 		if err == nil {

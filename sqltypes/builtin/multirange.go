@@ -54,10 +54,10 @@ type rangeAgg struct {
 }
 
 func (s *rangeAgg) Step(c *Call, args []Datum) error {
-	s.some = true
 	if args[0].Null {
 		return nil
 	}
+	s.some = true
 	info, err := rangeInfo(c, 0)
 	if err != nil {
 		return err

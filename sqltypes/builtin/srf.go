@@ -27,9 +27,13 @@ func oneColumn(values []Datum) (sqltypes.RowSource, error) { return &rowsOf{valu
 
 // tableOf yields rows that are all at hand.
 type tableOf struct {
-	rows [][]Datum
-	next int
+	rows  [][]Datum
+	next  int
+	types []*sqltypes.Type // of the columns, where only the call tells
 }
+
+// RowTypes are the types of the columns; nil: the function's declaration has them.
+func (t *tableOf) RowTypes() []*sqltypes.Type { return t.types }
 
 func (t *tableOf) Next() ([]Datum, bool, error) {
 	if t.next >= len(t.rows) {

@@ -48,7 +48,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := conn.PgConn().CopyTo(ctx, f, "COPY (SELECT name, category, short_desc, extra_desc, context, vartype, unit, min_val, max_val, boot_val FROM pg_settings ORDER BY name) TO STDOUT"); err != nil {
+	if _, err := conn.PgConn().CopyTo(ctx, f, "COPY (SELECT name, category, short_desc, extra_desc, context, vartype, unit, min_val, max_val, boot_val, array_to_string(pg_settings_get_flags(name), ',') FROM pg_settings ORDER BY name) TO STDOUT"); err != nil {
 		log.Fatal(err)
 	}
 }
