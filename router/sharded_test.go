@@ -439,3 +439,57 @@ func TestPlainPrepare(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainWatch: the changes of all servers are watched together; a token goes on where
+// it ended, and nothing is lost or comes twice.
+func TestPlainWatch(t *testing.T) {
+	dsn := before(t, nil, "wat:k")
+	for name, mode := range map[string]pgx.QueryExecMode{"simple": pgx.QueryExecModeSimpleProtocol, "extended": pgx.QueryExecModeExec} {
+		c := connect(t, dsn, mode)
+		exec(t, c, "SELECT doc.drop_collection('wat')")
+		exec(t, c, "SELECT doc.create_collection('wat', shard_key => 'k')")
+		if _, err := c.Exec(context.Background(), "SELECT * FROM doc.watch('wat')"); code(err) != "55000" {
+			t.Errorf("%s: not recorded: %v", name, err)
+		}
+		exec(t, c, "SELECT doc.record_changes('wat')")
+		token := textOf(t, c, "SELECT d->>'token' FROM doc.watch('wat') d")
+		exec(t, c, `SELECT doc.insert_many('wat', (SELECT jsonb_agg(jsonb_build_object('_id', i, 'k', i, 'n', 0)) FROM generate_series(1, 20) i))`)
+		exec(t, c, `SELECT doc.update('wat', '{}', '{"$inc": {"n": 1}}')`)
+		exec(t, c, `SELECT doc.delete('wat', '{"k": {"$lte": 5}}')`)
+		seen := map[string]int{}
+		last := map[string]string{}
+		for range 100 {
+			rows, err := c.Query(context.Background(), "SELECT d->>'op', coalesce(d->>'id', ''), d->>'token' FROM doc.watch('wat', resume_after => $1, take => 7, max_await => 100) d", token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := false
+			for rows.Next() {
+				var op, id string
+				if err := rows.Scan(&op, &id, &token); err != nil {
+					t.Fatal(err)
+				}
+				end = op == "none"
+				seen[op]++
+				if order := last[id] + op; !end && order != "insert" && order != "insertupdate" && order != "updatedelete" {
+					t.Errorf("document %s: %s after %q", id, op, last[id])
+				}
+				last[id] = op
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if end {
+				break
+			}
+		}
+		if seen["insert"] != 20 || seen["update"] != 20 || seen["delete"] != 5 || seen["none"] != 1 {
+			t.Errorf("%s: %v", name, seen)
+		}
+		for _, bad := range []string{"x", "p1:1=x", "p1:1=", "p1:zz=YQ", "p1:1=YQ:2=YQ:3=YQ"} {
+			if _, err := c.Exec(context.Background(), "SELECT * FROM doc.watch('wat', resume_after => '"+bad+"')"); code(err) != "22023" && code(err) != "72000" {
+				t.Errorf("%s: %q: %v", name, bad, err)
+			}
+		}
+	}
+}

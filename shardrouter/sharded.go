@@ -305,9 +305,6 @@ func (q *query) run() (docstore.Result, error) {
 	case docstore.OpExplain:
 		return q.explain()
 	case docstore.OpRecordChanges:
-		if _, ok := q.base.(*nodeBase); !ok {
-			return docstore.Result{}, pgerror.NotSupported("doc.record_changes() of a sharded collection before plain servers")
-		}
 		return q.base.ddl(q)
 	case docstore.OpCreateIndex, docstore.OpDropIndex, docstore.OpDropCollection:
 		return q.base.ddl(q)

@@ -374,7 +374,7 @@ func (v catalogView) Catalog() *catalog.Catalog { return v.cat }
 func (q *query) watchAll() (docstore.Result, error) {
 	b, ok := q.base.(*nodeBase)
 	if !ok {
-		return docstore.Result{}, pgerror.NotSupported("doc.watch() of a sharded collection before plain servers")
+		return q.watchPlain()
 	}
 	if q.inTxn {
 		return docstore.Result{}, pgerror.New(pgerror.ActiveSqlTransaction, "doc.watch() of a sharded collection cannot run inside a transaction block")
