@@ -117,6 +117,11 @@ func TestTimeSeriesRestore(t *testing.T) {
 	cl.do("CREATE TABLE dumped (\"time\" timestamptz NOT NULL, host text, v float8) WITH (timeseries='true', time_column='time', tags=host)")
 	cl.do("ALTER TABLE ONLY dumped ADD CONSTRAINT dumped_host_time_key UNIQUE NULLS NOT DISTINCT (host, \"time\")")
 	cl.want("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'dumped'::regclass AND contype = 'u'", `UNIQUE NULLS NOT DISTINCT (host, "time")`)
+	cl.do("ALTER TABLE ONLY dumped ADD CONSTRAINT mine UNIQUE NULLS NOT DISTINCT (host, \"time\")")
+	cl.do("INSERT INTO dumped VALUES ('2026-01-01', 'a', 1)")
+	cl.do("INSERT INTO dumped VALUES ('2026-01-01', 'a', 2) ON CONFLICT ON CONSTRAINT mine DO UPDATE SET v = 3")
+	cl.want("SELECT conname, v, to_regclass('dumped_host_time_key') IS NULL FROM pg_constraint, dumped WHERE conrelid = 'dumped'::regclass AND contype = 'u'", "mine|3|t")
+	cl.fails("ALTER TABLE ONLY dumped ADD CONSTRAINT another UNIQUE NULLS NOT DISTINCT (host, \"time\")", "0A000")
 	cl.fails("ALTER TABLE dumped ADD CONSTRAINT other UNIQUE (host)", "0A000")
 	cl.fails("ALTER TABLE dumped ADD PRIMARY KEY (host, \"time\")", "0A000")
 }

@@ -210,7 +210,8 @@ func refuseSeriesOptions(list []string) error {
 }
 
 // isSeriesKey reports that a constraint is the key that the time-series table has from
-// its options: pg_dump writes it once more, after the table.
+// its options: pg_dump writes it once more, after the table. As long as the key has
+// the name that it got by itself, it takes the constraint's.
 func (b *builder) isSeriesKey(con *pg.Constraint) bool {
 	if con.GetContype() != pg.ConstrType_CONSTR_UNIQUE || len(b.rel.Indexes) == 0 {
 		return false
@@ -220,7 +221,21 @@ func (b *builder) isSeriesKey(con *pg.Constraint) bool {
 	for _, k := range ix.Keys {
 		want = append(want, b.rel.Columns[k.Attr-1].Name)
 	}
-	return (con.Conname == "" || con.Conname == ix.Name) && slices.Equal(want, have)
+	name := truncateIdent(con.Conname)
+	if !slices.Equal(want, have) {
+		return false
+	}
+	if name == "" || name == ix.Name {
+		return true
+	}
+	if ix.Name != objectName(b.rel.Name, strings.Join(want, "_"), "key") || b.relationExists(b.rel.Schema, name) || b.constraintExists(name) {
+		return false
+	}
+	cp := *ix
+	cp.Name, cp.Constraint = name, name
+	b.rel.Indexes[0] = &cp
+	b.put()
+	return true
 }
 
 // alterSeries refuses what cannot be done to rows that are elsewhere, and changes
