@@ -315,6 +315,10 @@ type Txn interface {
 	ScanNewest(ctx context.Context, spec ScanSpec) (Scanner, error)
 	// LockRelation takes a relation lock until the end of the transaction.
 	LockRelation(ctx context.Context, rel sqltypes.OID, mode RelLock, wait WaitPolicy) error
+	// LockName makes creators of objects of one name take turns until the end of the
+	// transaction: what the newest catalogue does not have then, nobody else can make.
+	// Scope is what the name is unique in: a schema, or 0 for what all databases share.
+	LockName(ctx context.Context, scope sqltypes.OID, name string) error
 	// AdvisoryXactLock and friends are in the engine's session locks.
 
 	// Savepoints nest; RollbackTo keeps the savepoint. Row locks taken after it are released.

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -60,6 +61,32 @@ func (t *Txn) LockRelation(ctx context.Context, rel sqltypes.OID, mode engine.Re
 		}
 	}
 	return nil
+}
+
+// LockName implements engine.Txn.
+func (t *Txn) LockName(ctx context.Context, scope sqltypes.OID, name string) error {
+	if err := t.live(); err != nil {
+		return err
+	}
+	if t.term == nil {
+		return errReadOnly()
+	}
+	db := uint32(t.opts.Database)
+	if scope == 0 {
+		db = 0
+	}
+	err := lockError(t.term.locks.Acquire(ctx, &t.owner, txn.ClassRow, nameKey(db, uint32(scope), name), uint8(engine.LockUpdate), t.lockWait(engine.WaitBlock)))
+	if err == nil && t.opts.Isolation != engine.ReadCommitted && t.base != nil && t.s.Catalog(t.opts.Database) != t.base {
+		// The snapshot cannot be left, and what has been made since is not in it.
+		return errStale(name)
+	}
+	return err
+}
+
+// nameKey is no key of a row: those begin with a storage id.
+func nameKey(db, scope uint32, name string) string {
+	b := binary.BigEndian.AppendUint32([]byte{0xff}, db)
+	return string(append(binary.BigEndian.AppendUint32(b, scope), name...))
 }
 
 // table prepares a relation for locking or writing rows: it takes a relation lock

@@ -14,6 +14,9 @@ func (r *run) createDatabase(n *pg.CreatedbStmt) error {
 	if role == nil || !role.Super && !role.CreateDB {
 		return pgerror.New(pgerror.InsufficientPrivilege, "permission denied to create database")
 	}
+	if err := r.claim(0, n.Dbname); err != nil {
+		return err
+	}
 	if r.catalog().DatabaseByName(n.Dbname) != nil {
 		return pgerror.New(pgerror.DuplicateDatabase, "database %q already exists", n.Dbname)
 	}

@@ -39,6 +39,9 @@ func (r *run) createFunction(n *pg.CreateFunctionStmt) error {
 	if err := r.checkSignature(f); err != nil {
 		return err
 	}
+	if err := r.claim(schema.OID, f.Name+"()"); err != nil {
+		return err
+	}
 	for _, old := range r.catalog().FunctionsByName(schema.OID, f.Name) {
 		if !sameInputs(old, f) {
 			continue

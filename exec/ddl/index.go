@@ -60,6 +60,9 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 		ix.Name = r.freeRelationName(rel.Schema, rel.Name, strings.Join(catalog.IndexColumnNames(rel, ix), "_"), "idx", nil)
 	} else {
 		ix.Name = truncateIdent(n.Idxname)
+		if err := r.claim(rel.Schema, ix.Name); err != nil {
+			return err
+		}
 		if r.relationExists(rel.Schema, ix.Name) {
 			if n.IfNotExists {
 				r.s.Notice("NOTICE", pgerror.DuplicateTable, sprintf("relation %q already exists, skipping", ix.Name))

@@ -319,8 +319,22 @@ func (r *run) relationExists(schema sqltypes.OID, name string) bool {
 	return ix != nil
 }
 
+// claim waits for whoever is making an object of that name, and sees then what was
+// made. Scope is the name's schema, or 0 for what all databases share.
+func (r *run) claim(scope sqltypes.OID, name string) error {
+	if err := r.txn.LockName(r.ctx, scope, name); err != nil {
+		return err
+	}
+	return r.txn.StartStatement(r.ctx)
+}
+
 // mustBeFree refuses a name that a relation or a type in the schema already has.
 func (r *run) mustBeFree(schema *catalog.Schema, name string) error {
+	if schema.OID != r.s.PlanContext().TempSchema || schema.OID == 0 { // else nobody can
+		if err := r.claim(schema.OID, name); err != nil {
+			return err
+		}
+	}
 	if r.relationExists(schema.OID, name) || r.virtual(schema.OID, name) != nil {
 		return pgerror.New(pgerror.DuplicateTable, "relation %q already exists", name)
 	}

@@ -28,6 +28,9 @@ func (r *run) createRole(n *pg.CreateRoleStmt) error {
 		return pgerror.New(pgerror.ReservedName, "role name %q is reserved", n.Role).
 			WithDetail("Role names starting with \"pg_\" are reserved.")
 	}
+	if err := r.claim(0, n.Role); err != nil {
+		return err
+	}
 	if r.catalog().RoleByName(n.Role) != nil {
 		return pgerror.New(pgerror.DuplicateObject, "role %q already exists", n.Role)
 	}

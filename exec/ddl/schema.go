@@ -32,6 +32,9 @@ func (r *run) roleSpec(spec *pg.RoleSpec) (*catalog.Role, error) {
 	return role, nil
 }
 
+// catalogOfSchemas is what the names of schemas are unique in: the OID of pg_namespace.
+const catalogOfSchemas sqltypes.OID = 2615
+
 func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 	owner := r.role()
 	name := n.Schemaname
@@ -54,6 +57,9 @@ func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 	}
 	if !r.mayOnDatabase('C') {
 		return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for database %s", r.catalog().Database(r.catalog().DB).Name)
+	}
+	if err := r.claim(catalogOfSchemas, name); err != nil {
+		return err
 	}
 	if r.catalog().SchemaByName(name) != nil {
 		if n.IfNotExists {

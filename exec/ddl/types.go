@@ -75,6 +75,9 @@ func checkLabel(label string) error {
 // freeTypeName makes a name usable for a new type: an array type that has it by
 // itself moves out of the way, as moveArrayTypeName does; any other type is an error.
 func (r *run) freeTypeName(schema sqltypes.OID, name string) error {
+	if err := r.claim(schema, name); err != nil {
+		return err
+	}
 	t := r.catalog().TypeByName(schema, name)
 	if t == nil {
 		return nil
