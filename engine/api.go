@@ -317,7 +317,8 @@ type Txn interface {
 	LockRelation(ctx context.Context, rel sqltypes.OID, mode RelLock, wait WaitPolicy) error
 	// LockName makes creators of objects of one name take turns until the end of the
 	// transaction: what the newest catalogue does not have then, nobody else can make.
-	// Scope is what the name is unique in: a schema, or 0 for what all databases share.
+	// Scope is what the name is unique in: a schema, NamesOfSchemas for those, or 0 for
+	// what all databases share. A function's name is given with "()" behind it.
 	LockName(ctx context.Context, scope sqltypes.OID, name string) error
 	// AdvisoryXactLock and friends are in the engine's session locks.
 
@@ -418,6 +419,9 @@ type CatalogWriter interface {
 	// the rows visible to the newest state, checking uniqueness (23505).
 	BuildIndex(ctx context.Context, t *WriteTarget, ix *catalog.Index) error
 }
+
+// NamesOfSchemas is the scope of schemas' names in Txn.LockName: the OID of pg_namespace.
+const NamesOfSchemas sqltypes.OID = 2615
 
 // Engine is one shard's store on this node.
 type Engine interface {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -76,11 +77,30 @@ func (t *Txn) LockName(ctx context.Context, scope sqltypes.OID, name string) err
 		db = 0
 	}
 	err := lockError(t.term.locks.Acquire(ctx, &t.owner, txn.ClassRow, nameKey(db, uint32(scope), name), uint8(engine.LockUpdate), t.lockWait(engine.WaitBlock)))
-	if err == nil && t.opts.Isolation != engine.ReadCommitted && t.base != nil && t.s.Catalog(t.opts.Database) != t.base {
-		// The snapshot cannot be left, and what has been made since is not in it.
+	if err != nil || t.opts.Isolation == engine.ReadCommitted || t.base == nil {
+		return err
+	}
+	// The snapshot cannot be left, and what has been made since is not in it.
+	if newest := t.s.Catalog(t.opts.Database); newest != nil && newest != t.base && nameChanged(t.base, newest, scope, name) {
 		return errStale(name)
 	}
-	return err
+	return nil
+}
+
+// nameChanged reports that a name stands for something else in another catalogue.
+func nameChanged(was, now *catalog.Catalog, scope sqltypes.OID, name string) bool {
+	switch scope {
+	case 0:
+		return was.RoleByName(name) != now.RoleByName(name) || was.DatabaseByName(name) != now.DatabaseByName(name)
+	case engine.NamesOfSchemas:
+		return was.SchemaByName(name) != now.SchemaByName(name)
+	}
+	if f, ok := strings.CutSuffix(name, "()"); ok && !slices.Equal(was.FunctionsByName(scope, f), now.FunctionsByName(scope, f)) {
+		return true
+	}
+	_, a := was.IndexByName(scope, name)
+	_, b := now.IndexByName(scope, name)
+	return a != b || was.RelationByName(scope, name) != now.RelationByName(scope, name) || was.TypeByName(scope, name) != now.TypeByName(scope, name)
 }
 
 // nameKey is no key of a row: those begin with a storage id.

@@ -6,6 +6,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/planner"
 	"ostraka/sqltypes"
@@ -32,9 +33,6 @@ func (r *run) roleSpec(spec *pg.RoleSpec) (*catalog.Role, error) {
 	return role, nil
 }
 
-// catalogOfSchemas is what the names of schemas are unique in: the OID of pg_namespace.
-const catalogOfSchemas sqltypes.OID = 2615
-
 func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 	owner := r.role()
 	name := n.Schemaname
@@ -58,7 +56,7 @@ func (r *run) createSchema(n *pg.CreateSchemaStmt) error {
 	if !r.mayOnDatabase('C') {
 		return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for database %s", r.catalog().Database(r.catalog().DB).Name)
 	}
-	if err := r.claim(catalogOfSchemas, name); err != nil {
+	if err := r.claim(engine.NamesOfSchemas, name); err != nil {
 		return err
 	}
 	if r.catalog().SchemaByName(name) != nil {
