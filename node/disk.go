@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,8 +30,10 @@ type diskGuard struct {
 	full    atomic.Bool
 	free    atomic.Uint64 // bytes, at the last look
 	damaged atomic.Bool   // a file of the state is
-	asked   time.Time     // when leaderships were last handed over; of the guard's goroutine
-	warned  bool          // that the disk cannot be measured; of the guard's goroutine
+
+	mu     sync.Mutex // one look at a time
+	asked  time.Time  // when leaderships were last handed over; guarded by mu
+	warned bool       // that the disk cannot be measured; guarded by mu
 }
 
 const (
@@ -109,8 +112,7 @@ func (d *diskGuard) run() {
 	defer tick.Stop()
 	for {
 		d.look()
-		if (d.full.Load() || d.damaged.Load()) && time.Since(d.asked) >= handOverInterval {
-			d.asked = time.Now()
+		if (d.full.Load() || d.damaged.Load()) && d.asks() {
 			d.n.leaveLeadership(d.n.ctx)
 		}
 		select {
@@ -121,8 +123,21 @@ func (d *diskGuard) run() {
 	}
 }
 
+// asks reports that it is time to hand leadership over, again.
+func (d *diskGuard) asks() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.asked) < handOverInterval {
+		return false
+	}
+	d.asked = time.Now()
+	return true
+}
+
 // look compares the free space with the reserve.
 func (d *diskGuard) look() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.reserve == 0 {
 		return
 	}

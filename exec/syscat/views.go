@@ -3,6 +3,7 @@ package syscat
 import (
 	_ "embed"
 	"strings"
+	"sync"
 
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
@@ -22,7 +23,14 @@ var viewMacros = strings.NewReplacer(
 
 // registerViews makes views of the relations that views.sql defines: a line
 // "-- schema.name", then the SELECT, up to the next such line, with viewMacros.
-func registerViews(s *Set) {
+//
+// The descriptors are shared by all sets of the process, and the first one may be
+// read already when another is made: they are completed once.
+func registerViews(s *Set) { viewsOnce.Do(func() { completeViews(s) }) }
+
+var viewsOnce sync.Once
+
+func completeViews(s *Set) {
 	name, body := "", ""
 	flush := func() {
 		if name == "" {
