@@ -125,7 +125,8 @@ func (n *nemesis) choose(ctx context.Context, f Fault) ([]*cluster.Node, error) 
 	defer cancel()
 	for {
 		lead, err := n.c.Leader(ctx)
-		if err == nil {
+		if err == nil || f.Role == "all" || f.Role == Majority { // who leads does not matter
+
 			if nodes := n.pick(f, lead); len(nodes) > 0 {
 				return nodes, nil
 			}
