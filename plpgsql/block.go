@@ -306,7 +306,8 @@ func (fr *frame) diagnostics(s *diagStmt) error {
 		return pgerror.New(pgerror.StackedDiagnosticsAccessedWithoutActiveHandler, "GET STACKED DIAGNOSTICS cannot be used outside an exception handler")
 	}
 	for _, it := range s.items {
-		val, typ := sqltypes.Null, textType
+		var val sqltypes.Datum
+		typ := textType
 		switch it.kind {
 		case "row_count":
 			val, typ = sqltypes.Int(fr.rowCount), sqltypes.ColumnType{OID: sqltypes.OIDInt8, TypMod: -1}

@@ -55,7 +55,6 @@ type Function struct {
 	when     *Query // of a condition
 	body     *block
 	conflict byte
-	raisePct bool
 	strict   bool // print_strict_params
 }
 

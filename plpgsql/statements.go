@@ -162,7 +162,7 @@ func (p *parser) assignment(t token, ln line) (stmt, error) {
 	for _, f := range rest {
 		path.WriteString("." + sqltypes.QuoteIdent(f))
 	}
-	lhs, end, err := p.until(":=", "=")
+	lhs, _, err := p.until(":=", "=")
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ type datum struct {
 	name    string
 	typ     sqltypes.ColumnType // of a record: record or a composite type
 	record  bool
-	row     []int // not nil: a list of variables that stands for a row
 	notNull bool
 	fixed   bool // CONSTANT
 	// varies: the type is known only when it runs (the operand of CASE).

@@ -78,7 +78,7 @@ const (
 	tagLabel     = 1<<3 | 2
 	tagSample    = 2<<3 | 2
 	tagValue     = 1<<3 | 1
-	tagTimestamp = 2<<3 | 0
+	tagTimestamp = 2 << 3 // a varint
 )
 
 // plain reads a series as Prometheus writes it, the labels and then the samples, into
