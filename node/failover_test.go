@@ -236,6 +236,10 @@ func TestListenerMissesNothingSilently(t *testing.T) {
 		inject(p, raft.FaultsCall{Heal: true})
 	}
 	n, err := conn.WaitForNotification(ctx)
+	if err == nil && n.Payload == "missed" {
+		// A request that was held up had it: it was not missed. What came behind may have been.
+		n, err = conn.WaitForNotification(ctx)
+	}
 	if code := sqlState(err); code != "57P01" || !strings.Contains(err.Error(), "missed") {
 		t.Errorf("the listener got %+v, %v", n, err)
 	}

@@ -19,7 +19,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"select 'abc", `unterminated quoted string at or near "'abc"`, "42601", 8},
 		{"selec 1", `syntax error at or near "selec"`, "42601", 1},
 		{"select 1 fetch first 3 rows with ties", "WITH TIES cannot be specified without ORDER BY clause", "42601", 0},
-		{`select U&'\00zz'`, "invalid Unicode escape", "22025", 11},
+		{`select U&'\00zz'`, "invalid Unicode escape", "42601", 11},
 		{`select e'\xff'`, `invalid byte sequence for encoding "UTF8": 0xff`, "22021", 0},
 		{"select float(0)", "precision for type float must be at least 1 bit", "22023", 14},
 		{"create assertion a check (true)", "CREATE ASSERTION is not yet implemented", "0A000", 0},
