@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ostraka/engine"
-	"ostraka/expr"
 	"ostraka/sqltypes"
 )
 
@@ -500,14 +499,7 @@ func (r *runner) multikey(ctx context.Context, c *Collection, x *Index) (bool, e
 	if r.newest != nil {
 		return r.newest.Any(c.Rel, x.Ix, span)
 	}
-	sc, err := r.scanner(ctx, engine.ScanSpec{Rel: c.Rel, Index: x.Ix, Spans: []engine.Span{span}, Cols: []int16{attrKey}, RowHint: 1})
-	if err != nil {
-		return false, err
-	}
-	defer sc.Close()
-	var b expr.Batch
-	n, err := sc.Next(&b)
-	return n > 0, err
+	return engine.FindsRow(r.scanner(ctx, engine.ScanSpec{Rel: c.Rel, Index: x.Ix, Spans: []engine.Span{span}, Cols: []int16{attrKey}, RowHint: 1}))
 }
 
 // Describe says in lines how documents are found, for EXPLAIN.

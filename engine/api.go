@@ -159,6 +159,18 @@ type Scanner interface {
 	Close()
 }
 
+// FindsRow reports whether a scan finds any row, and ends it. It takes what Scan returns;
+// ScanSpec.RowHint is to be 1.
+func FindsRow(sc Scanner, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	defer sc.Close()
+	var b expr.Batch
+	n, err := sc.Next(&b)
+	return n > 0, err
+}
+
 // SeriesScanner is a Scanner of a time-series table that can hand out rows as the
 // store has them, instead of batches.
 type SeriesScanner interface {

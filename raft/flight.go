@@ -131,12 +131,11 @@ func (b *batcher) wait(f *flight) {
 			err = fmt.Errorf("%w: %w", commitlog.ErrAmbiguous, errNotApplied)
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		b.land(f, func(int) result { return result{err: err} })
-	default:
-		b.answer(f, f.future.Index(), o.errs)
+		return
 	}
+	b.answer(f, f.future.Index(), o.errs)
 }
 
 // applied answers the proposals of an entry that the state machine has applied, if
@@ -194,7 +193,6 @@ func (b *batcher) land(f *flight, outcome func(i int) result) {
 	b.active[last] = nil
 	b.active = b.active[:last]
 	b.flights--
-	b.gather.waiting = false
 	due := false
 	now := time.Now()
 	if wait := b.gather.landed(len(f.batch), len(b.queue), now.Sub(f.begun), now); wait > 0 && b.bytes < b.entryBytes/2 {

@@ -127,9 +127,6 @@ func (b EngineBackend) Begin(ctx context.Context, o TxnOptions) (Transaction, er
 }
 
 func (b EngineBackend) begin(ctx context.Context, o TxnOptions) (*engineTxn, error) {
-	if err := b.confirm(ctx); err != nil {
-		return nil, err
-	}
 	opts := engine.TxnOptions{Database: b.database(), Isolation: o.Isolation, ReadOnly: o.ReadOnly}
 	tx, err := b.Engine.Begin(ctx, opts)
 	if err != nil {
@@ -145,7 +142,7 @@ type engineTxn struct {
 }
 
 func (t *engineTxn) Run(ctx context.Context, req *Request) (docstore.Result, error) {
-	if err := t.b.confirm(ctx); err != nil { // each statement may have a snapshot of its own
+	if err := t.b.confirm(ctx); err != nil { // before the statement takes its snapshot
 		return docstore.Result{}, err
 	}
 	if err := t.tx.StartStatement(ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 )
 
@@ -19,13 +18,8 @@ func Daemon(name, url, log string, cmd *exec.Cmd) (*Server, error) {
 	}
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
+	if err := s.start(cmd); err != nil {
 		return nil, err
-	}
-	s.roots = []int{cmd.Process.Pid}
-	s.stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		r, err := http.Get(url)

@@ -301,19 +301,27 @@ func (s *Server) CPU() time.Duration {
 func Process(name string, port int, cmd *exec.Cmd) (*Server, error) {
 	s := &Server{Name: name, Port: port, User: "postgres"}
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
+	if err := s.start(cmd); err != nil {
 		return nil, err
-	}
-	s.roots = []int{cmd.Process.Pid}
-	s.stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
 	}
 	if err := waitFor(s.DSN("postgres"), "SELECT 1"); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// start starts the one program that the server is.
+func (s *Server) start(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.roots = []int{cmd.Process.Pid}
+	s.stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}
+	return nil
 }
 
 // AsPostgres runs a program that refuses to run as root.

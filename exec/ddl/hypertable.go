@@ -5,7 +5,6 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
-	"ostraka/expr"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -41,16 +40,11 @@ func MakeHypertable(ctx context.Context, s Session, oid sqltypes.OID, timeColumn
 	case rel.Persistence != 'p':
 		return pgerror.NotSupported("create_hypertable of a temporary or unlogged table")
 	}
-	sc, err := r.txn.Scan(ctx, engine.ScanSpec{Rel: rel, RowHint: 1})
+	some, err := engine.FindsRow(r.txn.Scan(ctx, engine.ScanSpec{Rel: rel, RowHint: 1}))
 	if err != nil {
 		return err
 	}
-	n, err := sc.Next(&expr.Batch{})
-	sc.Close()
-	if err != nil {
-		return err
-	}
-	if n > 0 {
+	if some {
 		return pgerror.New(pgerror.FeatureNotSupported, "table %q is not empty", rel.Name).WithHint("Make a new time-series table and INSERT … SELECT into it.")
 	}
 	b := &builder{run: r, rel: copyRelation(rel), schema: r.catalog().Schema(rel.Schema)}

@@ -3,7 +3,6 @@ package syscat
 import (
 	"ostraka/engine"
 	"ostraka/engine/catalog"
-	"ostraka/expr"
 	"ostraka/sqltypes"
 )
 
@@ -108,14 +107,7 @@ func hasRows(c *sqltypes.Call, v engine.View, r *catalog.Relation) (bool, error)
 	if r.StorageID == 0 || r.Kind != catalog.KindTable && r.Kind != catalog.KindMatView {
 		return false, nil
 	}
-	sc, err := v.Scan(c.Env.Ctx, engine.ScanSpec{Rel: r, RowHint: 1})
-	if err != nil {
-		return false, err
-	}
-	defer sc.Close()
-	var b expr.Batch
-	n, err := sc.Next(&b)
-	return n > 0, err
+	return engine.FindsRow(v.Scan(c.Env.Ctx, engine.ScanSpec{Rel: r, RowHint: 1}))
 }
 
 // hasToast reports whether PostgreSQL would give a table a TOAST table.
