@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,9 +21,10 @@ const (
 // Collection is a collection's descriptor, compiled once.
 type Collection struct {
 	Rel     *catalog.Relation
-	Indexes []*Index // without the one of _id
+	Indexes []*Index // without those of _id and of chunks
 	single  map[string]*Index
-	record  *Recording // nil: changes are not kept
+	record  *Recording  // nil: changes are not kept
+	chunks  *chunkIndex // nil: there is none
 	target  *engine.WriteTarget
 }
 
@@ -64,6 +66,14 @@ func Lookup(cat *catalog.Catalog, name string) (*Collection, error) {
 		if ix.Clustered {
 			continue
 		}
+		chunks, err := c.openChunkIndex(ix)
+		if err != nil {
+			return nil, err
+		}
+		if chunks != nil {
+			c.chunks = chunks
+			continue
+		}
 		x, err := openIndex(rel, ix)
 		if err != nil {
 			return nil, err
@@ -76,7 +86,7 @@ func Lookup(cat *catalog.Catalog, name string) (*Collection, error) {
 		return nil, err
 	}
 	c.target = &engine.WriteTarget{Rel: rel}
-	if len(c.Indexes) > 0 {
+	if len(c.Indexes) > 0 || c.chunks != nil {
 		c.target.EvalMany = c.keysOf
 	}
 	compiled.Lock()
@@ -90,6 +100,9 @@ func Lookup(cat *catalog.Catalog, name string) (*Collection, error) {
 
 // keysOf is engine.WriteTarget.EvalMany.
 func (c *Collection) keysOf(ix *catalog.Index, row []sqltypes.Datum) ([][]sqltypes.Datum, error) {
+	if c.chunks != nil && c.chunks.ix.OID == ix.OID {
+		return c.chunks.keys(row), nil
+	}
 	for _, x := range c.Indexes {
 		if x.Ix.OID == ix.OID {
 			return x.keys(sqltypes.JSONOf(row[attrDoc-1]), row[attrKey-1].S)
@@ -159,7 +172,7 @@ func (r *runner) ensure(ctx context.Context, name string, options []string) (c *
 	if err != nil {
 		return nil, false, err
 	}
-	w.PutRelation(&catalog.Relation{OID: oid, Name: name, Schema: sqltypes.NamespaceDoc, Kind: catalog.KindCollection, Persistence: 'p',
+	rel := &catalog.Relation{OID: oid, Name: name, Schema: sqltypes.NamespaceDoc, Kind: catalog.KindCollection, Persistence: 'p',
 		Owner: r.st.Owner, Options: options, StorageID: storage, Populated: true,
 		Columns: []*catalog.Column{
 			{Num: attrKey, Name: "key", Type: sqltypes.ColumnType{OID: sqltypes.OIDBytea, TypMod: -1}, NotNull: true},
@@ -167,7 +180,17 @@ func (r *runner) ensure(ctx context.Context, name string, options []string) (c *
 		},
 		Indexes: []*catalog.Index{{OID: pk, Name: name + "." + idIndexName, Schema: sqltypes.NamespaceDoc, Owner: r.st.Owner, Method: "btree",
 			Unique: true, Primary: true, Clustered: true, Keys: []catalog.IndexKey{{Attr: attrKey}}, Ready: true}},
-	})
+	}
+	if Chunks != nil && slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(o, "shard_key=") }) {
+		if oid, err = w.NewOID(ctx); err != nil {
+			return nil, false, err
+		}
+		if storage, err = w.NewStorageID(ctx); err != nil {
+			return nil, false, err
+		}
+		rel.Indexes = append(rel.Indexes, chunkDescriptor(rel, oid, storage))
+	}
+	w.PutRelation(rel)
 	c, err = Lookup(tx.Catalog(), name)
 	if err == nil && c == nil {
 		err = noCollection(name)

@@ -29,6 +29,9 @@ func (r *runner) createIndex(ctx context.Context, cmd *Command) (Result, error) 
 	if c == nil {
 		return Result{}, noCollection(cmd.Collection)
 	}
+	if spec.Name == chunkIndexName {
+		return Result{}, pgerror.New(pgerror.ReservedName, "the index name %q is reserved", spec.Name)
+	}
 	answer := Result{Value: sqltypes.JSONStringOf(spec.Name)}
 	for _, x := range c.Indexes {
 		if x.Spec.Name != spec.Name {
@@ -78,8 +81,8 @@ func (r *runner) dropIndex(ctx context.Context, cmd *Command) (Result, error) {
 	if c == nil {
 		return Result{}, noCollection(cmd.Collection)
 	}
-	if cmd.Name == idIndexName {
-		return Result{}, pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop the index %s of a collection", idIndexName)
+	if cmd.Name == idIndexName || cmd.Name == chunkIndexName && c.chunks != nil {
+		return Result{}, pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop the index %s of a collection", cmd.Name)
 	}
 	rel := *c.Rel
 	rel.Indexes = slices.Clone(rel.Indexes)

@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"context"
+	"slices"
 
 	"ostraka/engine"
 	"ostraka/expr"
@@ -11,17 +12,44 @@ import (
 // What moving documents between shards needs: reading a collection in the order
 // of its keys from anywhere, and writing documents as they are.
 
-// ReadFrom reads documents whose _id is above after (zero: from the first) in
-// that order. It looks at most at scan documents and answers those that accept
-// takes, until they have bytes; last is the _id of the last one that it looked
-// at, zero at the end of the collection.
-func ReadFrom(ctx context.Context, st *State, name string, after JSON, scan int, bytes int, accept func(JSON) bool) (docs []JSON, last JSON, err error) {
+// Part is what ReadFrom reads of a collection: documents of some chunks, ascending.
+type Part struct {
+	Chunks []int
+	Count  int // of all chunks
+	// Has tells documents of these chunks; nil: the part is the whole collection.
+	Has func(JSON) bool
+}
+
+// ReadFrom reads a part of a collection, from behind a place (zero: from the
+// beginning), in the order of chunks where the collection has an index of them, else
+// of the keys of all documents. It looks at most at scan documents and answers those
+// of the part, until they have bytes; last is the place that it has got to, zero at
+// the end: the _id of a document, with a chunk index an array of its chunk and its _id.
+func ReadFrom(ctx context.Context, st *State, name string, after JSON, part Part, scan int, bytes int) (docs []JSON, last JSON, err error) {
 	c, err := Lookup(st.View.Catalog(), name)
 	if c == nil || err != nil {
 		return nil, JSON{}, err
 	}
 	spec := engine.ScanSpec{Rel: c.Rel, Cols: []int16{attrDoc}, RowHint: scan}
-	if !after.IsZero() {
+	byChunk := false
+	if x := c.chunks; x != nil && part.Has != nil && part.Count == x.count && (after.IsZero() || after.Kind() == sqltypes.JSONArray) {
+		byChunk = true
+		key, chunks := sqltypes.Null, part.Chunks
+		if !after.IsZero() {
+			at, err := wholeNumber("place", after.Index(0))
+			if err != nil {
+				return nil, JSON{}, err
+			}
+			i, found := slices.BinarySearch(chunks, int(at))
+			if chunks = chunks[i:]; found {
+				key = keyDatum(after.Index(1))
+			}
+		}
+		if len(chunks) == 0 {
+			return nil, JSON{}, nil
+		}
+		spec.Index, spec.Spans = x.ix, x.spans(chunks, key)
+	} else if !after.IsZero() {
 		spec.Spans = []engine.Span{{Lo: []sqltypes.Datum{keyDatum(after)}}}
 	}
 	sc, err := st.View.Scan(ctx, spec)
@@ -41,12 +69,19 @@ func ReadFrom(ctx context.Context, st *State, name string, after JSON, scan int,
 		}
 		for i := range n {
 			doc := sqltypes.JSONOf(sqltypes.Text(b.Cols[0].Str[i]))
-			if seen++; accept(doc) {
+			if seen++; part.Has == nil || part.Has(doc) {
 				docs = append(docs, doc)
 				size += len(doc.Datum().S)
 			}
 			if seen >= scan || size >= bytes {
 				last, _ = doc.Lookup("_id")
+				if byChunk {
+					chunk, err := c.chunks.of(doc)
+					if err != nil {
+						return nil, JSON{}, err
+					}
+					last = sqltypes.JSONArrayOf([]JSON{intJSON(int64(chunk)), last})
+				}
 				return docs, last, nil
 			}
 		}

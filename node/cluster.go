@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/peer"
 	"ostraka/shardrouter"
@@ -55,6 +56,14 @@ func (c *shardCluster) Refresh(ctx context.Context, version uint64) {
 
 func (c *shardCluster) Home(db sqltypes.OID) shardrouter.EngineBackend {
 	return shardrouter.EngineBackend{Engine: c.n.shard, Home: true, DB: db}
+}
+
+// Replica implements shardrouter.Cluster. One that its group has removed stands still.
+func (c *shardCluster) Replica(id int32) engine.Engine {
+	if h := c.n.hostedShard(id); h != nil && !h.group.Removed() {
+		return h.shard
+	}
+	return nil
 }
 
 func (c *shardCluster) ChangeShards(ctx context.Context, f func(*catalog.Shards) error) (*catalog.Shards, error) {

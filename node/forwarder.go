@@ -71,11 +71,16 @@ func (f forwarder) dial(ctx context.Context, leader string, term uint64, id sess
 		return nil, err
 	}
 	c, err := peer.Dial(ctx, peer.Options{Addr: addr, User: id.SessionUser, Database: id.Database, App: id.Application, Node: f.n.cfg.NodeID, PID: id.PID, Shard: f.shard,
-		Secret: f.n.secret, Now: f.n.cfg.now(), Dial: f.n.dialLeader(leader, func() bool { return f.group.Leadership().LeaderID == leader })})
+		Secret: f.n.secret, Now: f.n.cfg.now(), Dial: f.n.dialLeaderOf(f.group, leader)})
 	if err != nil {
 		return nil, err // not (*peer.Conn)(nil) in an interface
 	}
 	return &upstream{Conn: c, group: f.group, leader: leader, term: term}, nil
+}
+
+// dialLeaderOf opens connections to the leader of a group of which this node has a replica.
+func (n *Node) dialLeaderOf(group *raft.Group, leader string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return n.dialLeader(leader, func() bool { return group.Leadership().LeaderID == leader })
 }
 
 // dialLeader opens connections to a node that leads a group; see ledConn.

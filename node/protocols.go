@@ -49,7 +49,7 @@ func (n *Node) execOnLeader(ctx context.Context, role, database, sql string) err
 		return pgerror.Wrap(err, pgerror.CannotConnectNow, "no leader can be reached to execute the statement")
 	}
 	c, err := peer.Connect(ctx, peer.Options{Addr: addr, User: role, Database: database, App: "ostraka http", Node: n.cfg.NodeID, Secret: n.secret,
-		Now: n.cfg.now(), Dial: n.dialLeader(leader, func() bool { return n.group.Leadership().LeaderID == leader })})
+		Now: n.cfg.now(), Dial: n.dialLeaderOf(n.group, leader)})
 	if err == nil {
 		_, err = c.Exec(ctx, sql).ReadAll()
 		err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))

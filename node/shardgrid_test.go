@@ -22,7 +22,7 @@ func countDocs(t *testing.T, v engine.View) int {
 		if strings.HasPrefix(c.Name(), "ostraka:") {
 			continue
 		}
-		docs, _, err := docstore.ReadFrom(bounded(t), &docstore.State{View: v}, c.Name(), docstore.JSON{}, 1<<30, 1<<30, func(docstore.JSON) bool { return true })
+		docs, _, err := docstore.ReadFrom(bounded(t), &docstore.State{View: v}, c.Name(), docstore.JSON{}, docstore.Part{}, 1<<30, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}

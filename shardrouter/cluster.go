@@ -26,6 +26,9 @@ type Cluster interface {
 	Topology
 	// Home is shard 0's engine, for transactions of a database besides a session's.
 	Home(db sqltypes.OID) EngineBackend
+	// Replica is the engine of this process's replica of a shard, whoever leads it; nil
+	// when it has none.
+	Replica(id int32) engine.Engine
 	// ChangeShards changes the list in a transaction of its own on shard 0, whose
 	// leader this process must be.
 	ChangeShards(ctx context.Context, f func(*catalog.Shards) error) (*catalog.Shards, error)
@@ -66,6 +69,8 @@ type txnSession interface {
 	// Setting reads a parameter (ostraka.request_timeout).
 	Setting(name string) (string, bool)
 	Database() string
+	// ReplicaReads is how the running statement may read replicas of other shards.
+	ReplicaReads() ReplicaReads
 }
 
 // participant is a transaction on a shard as part of a session's.

@@ -34,12 +34,18 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 		}
 		return q.base.run(ctx, q, req)
 	}
+	if b, ok := q.replica(p.shard, req.Version); ok {
+		if res, err := b.Run(ctx, req); err == nil || !notHere(err) || ctx.Err() != nil {
+			return res, err
+		}
+	}
 	if have := q.part(); have != nil {
 		if have.shard != p.shard {
 			if q.inTxn {
 				return docstore.Result{}, errSecondShard(q.cmd)
 			}
 		} else if q.alone {
+			q.elsewhere(nil)
 			res, err := have.Run(ctx, req)
 			if pgerror.CodeOf(err) == StaleMap {
 				err = pgerror.New(pgerror.TRSerializationFailure, "could not serialize access because chunks have moved")
@@ -51,6 +57,7 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 	if err != nil {
 		return docstore.Result{}, err
 	}
+	q.elsewhere(b)
 	if !q.inTransaction() {
 		res, err := b.Run(ctx, req)
 		if errors.Is(err, engine.ErrNotLeader) && pgerror.CodeOf(err) == pgerror.ReadOnlySqlTransaction {
@@ -77,6 +84,14 @@ func (q *query) on(ctx context.Context, p part, cmd *docstore.Command) (docstore
 	q.participant = &participant{Transaction: t, shard: p.shard}
 	q.sess.Enlist(q.participant)
 	return res, nil
+}
+
+// elsewhere notes that the session is about to see, or make, what this process's
+// replica of the shard may not have yet.
+func (q *query) elsewhere(b Backend) {
+	if _, here := b.(EngineBackend); !here && q.reads.Seen != nil {
+		q.reads.Seen.Elsewhere()
+	}
 }
 
 // settle waits for a newer map after a shard refused the one that was used;

@@ -59,10 +59,15 @@ func (p *SessionPool) Open() (used, idle int) {
 }
 
 // Close closes idle sessions; those in use are closed when they are given back.
-func (p *SessionPool) Close() {
+func (p *SessionPool) Close() { p.empty(true) }
+
+// Forget closes the idle sessions: the shard's leader has changed.
+func (p *SessionPool) Forget() { p.empty(false) }
+
+func (p *SessionPool) empty(forGood bool) {
 	p.mu.Lock()
 	idle := p.idle
-	p.idle, p.closed = nil, true
+	p.idle, p.closed = nil, p.closed || forGood
 	p.mu.Unlock()
 	for _, c := range idle {
 		closeSession(c)
@@ -73,17 +78,6 @@ func closeSession(c *pgconn.PgConn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // without waiting for the other end
 	_ = c.Close(ctx)
-}
-
-// Forget closes the idle sessions: the shard's leader has changed.
-func (p *SessionPool) Forget() {
-	p.mu.Lock()
-	idle := p.idle
-	p.idle = nil
-	p.mu.Unlock()
-	for _, c := range idle {
-		closeSession(c)
-	}
 }
 
 func (p *SessionPool) take(ctx context.Context) (*pgconn.PgConn, error) {

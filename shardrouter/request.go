@@ -42,9 +42,9 @@ const (
 	// KindTake adds Chunks to those the shard owns, KindGive removes them.
 	KindTake
 	KindGive
-	// KindCopy reads up to Cmd.Take documents of Chunks whose _id is above
-	// Cmd.Docs[0] (from the first without), whoever owns them. The answer also has the
-	// last _id that was looked at, in Value, zero at the end.
+	// KindCopy reads some documents of Chunks behind the place Cmd.Docs[0] (from the
+	// beginning without), whoever owns them. The answer also has the place that was
+	// reached, in Value, zero at the end (docstore.ReadFrom).
 	KindCopy
 	// KindChanged reads up to Cmd.Take recorded changes: objects with r (the record),
 	// c (collection), k (shard key), i (_id) and d (the document as it is now; absent when it is gone).
@@ -55,7 +55,8 @@ const (
 	// the _id values Cmd.Docs.
 	KindPut
 	KindRemove
-	// KindClean deletes up to Cmd.Take documents of Chunks; the answer says how many.
+	// KindClean deletes some documents of Chunks behind the place Cmd.Docs[0]; the answer
+	// says how many, and the place that was reached.
 	KindClean
 	// KindOwned describes what the shard owns.
 	KindOwned

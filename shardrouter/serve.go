@@ -325,12 +325,23 @@ const (
 	copyBytes = 4 << 20
 )
 
-// inChunks tells documents of the request's chunks.
-func (s *side) inChunks() func(docstore.JSON) bool {
-	if s.key == nil {
-		return func(docstore.JSON) bool { return false }
+// part are the documents of the request's chunks.
+func (s *side) part() docstore.Part {
+	p := docstore.Part{Chunks: s.req.Chunks.Chunks(), Count: s.req.Count, Has: s.accept()}
+	if p.Has == nil {
+		p.Has = func(docstore.JSON) bool { return false }
 	}
-	return s.accept()
+	return p
+}
+
+func init() {
+	docstore.Chunks = func(path string, count int) (func(docstore.JSON) (int, error), error) {
+		key, err := chunk.ParseKey(path)
+		if err != nil {
+			return nil, err
+		}
+		return func(doc docstore.JSON) (int, error) { return key.Chunk(doc, count) }, nil
+	}
 }
 
 func (s *side) copy(ctx context.Context) (docstore.Result, error) {
@@ -338,13 +349,13 @@ func (s *side) copy(ctx context.Context) (docstore.Result, error) {
 	if len(s.req.Cmd.Docs) > 0 {
 		after = s.req.Cmd.Docs[0]
 	}
-	docs, last, err := docstore.ReadFrom(ctx, s.st, s.req.Cmd.Collection, after, copyScan, copyBytes, s.inChunks())
+	docs, last, err := docstore.ReadFrom(ctx, s.st, s.req.Cmd.Collection, after, s.part(), copyScan, copyBytes)
 	return docstore.Result{Docs: docstore.Slice(docs), Value: last}, err
 }
 
 // changed reads recorded changes with the documents as they are now.
 func (s *side) changed(ctx context.Context) (docstore.Result, error) {
-	recs, _, err := docstore.ReadFrom(ctx, s.st, changesCollection, docstore.JSON{}, max(1, int(s.req.Cmd.Take)), copyBytes, func(docstore.JSON) bool { return true })
+	recs, _, err := docstore.ReadFrom(ctx, s.st, changesCollection, docstore.JSON{}, docstore.Part{}, max(1, int(s.req.Cmd.Take)), copyBytes)
 	if err != nil {
 		return docstore.Result{}, err
 	}
@@ -413,7 +424,7 @@ func (s *side) transfer(ctx context.Context) (docstore.Result, error) {
 		if len(cmd.Docs) > 0 {
 			after = cmd.Docs[0]
 		}
-		docs, last, err := docstore.ReadFrom(ctx, &st, cmd.Collection, after, copyScan, copyBytes, s.inChunks())
+		docs, last, err := docstore.ReadFrom(ctx, &st, cmd.Collection, after, s.part(), copyScan, copyBytes)
 		if err != nil {
 			return res, err
 		}

@@ -45,6 +45,9 @@ type query struct {
 	now         time.Time
 	// alone: one shard only is asked, in the session's goroutine.
 	alone bool
+	// How the statement may read replicas of this process (nil: there are none).
+	reads    ReplicaReads
+	replicas func(shard int32) engine.Engine
 }
 
 // Run implements Router.
@@ -100,7 +103,8 @@ func (r *Sharded) Run(ctx context.Context, sess SessionContext, cmd *docstore.Co
 	}
 	b := &nodeBase{r: r, sess: s, coll: coll}
 	q := &query{top: r.Cluster, base: b, ctx: ctx, sess: s, cmd: cmd, writes: writes, timeout: timeoutOf(s),
-		inTxn: s.InBlock() || writes && !s.TopLevel(), participant: s.Participant(), now: s.Now()}
+		inTxn: s.InBlock() || writes && !s.TopLevel(), participant: s.Participant(), now: s.Now(),
+		reads: s.ReplicaReads(), replicas: r.Cluster.Replica}
 	if e, ok := sess.(interface{ Engine() engine.Engine }); ok {
 		b.eng = e.Engine()
 	}

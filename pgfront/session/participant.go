@@ -2,6 +2,7 @@ package session
 
 import (
 	"ostraka/engine"
+	"ostraka/engine/commitlog"
 	"ostraka/planner"
 	"ostraka/shardrouter"
 	"ostraka/sqltypes/pgerror"
@@ -27,6 +28,20 @@ func (s *Session) ReadOnly() bool { return s.tx.readOnly }
 
 // Isolation is the transaction's level.
 func (s *Session) Isolation() engine.Isolation { return s.tx.isolation }
+
+// ReplicaReads is how the running statement may read this node's replicas of other
+// shards: as ostraka.read_consistency says, where it is not part of a transaction.
+// What runs for another node's session does not know what that one has seen.
+func (s *Session) ReplicaReads() shardrouter.ReplicaReads {
+	r := shardrouter.ReplicaReads{Seen: &s.shardsSeen}
+	level := s.conf.readLevel
+	r.May = (level == readLocal || level == readBounded) && s.tx.txn == nil && !s.inBlock() && !s.client.Peer &&
+		s.tx.isolation != engine.Serializable && s.conf.minPosition == (commitlog.Position{})
+	if level == readBounded {
+		r.Staleness = s.conf.maxStaleness
+	}
+	return r
+}
 
 // TopLevel reports that the running statement is one call of a function and
 // nothing else, so that what it does need not be undone by what follows.

@@ -106,6 +106,7 @@ func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) err
 
 func (s *Session) notePosition() {
 	s.ownWrite.note(s.up.conn.Position())
+	s.shardsSeen.Elsewhere()
 	s.noteUpstreamAdvisory()
 }
 

@@ -17,6 +17,7 @@ import (
 	"ostraka/expr"
 	"ostraka/pgfront/settings"
 	"ostraka/pgfront/wire"
+	"ostraka/shardrouter"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
@@ -91,13 +92,15 @@ type Session struct {
 	cached   cachedPlans
 	up       *upstream // open session on the leader, nil
 	ownWrite ownPosition
-	peerTerm uint64        // of a session for another node: see forPeer
-	cycles   atomic.Uint64 // ReadyForQuery sent after the greeting
-	seqs     sequenceState
-	topLevel bool // the running statement is one call of a function
-	skip     bool // discard until Sync
-	inQuery  bool // a simple Query message is being handled
-	args     []sqltypes.Datum
+	// shardsSeen is what the session has seen of other shards.
+	shardsSeen shardrouter.Seen
+	peerTerm   uint64        // of a session for another node: see forPeer
+	cycles     atomic.Uint64 // ReadyForQuery sent after the greeting
+	seqs       sequenceState
+	topLevel   bool // the running statement is one call of a function
+	skip       bool // discard until Sync
+	inQuery    bool // a simple Query message is being handled
+	args       []sqltypes.Datum
 
 	notify   notifier
 	tempOID  sqltypes.OID
