@@ -122,6 +122,8 @@ type ScanSpec struct {
 	Steady bool
 	// Cluster: rows of a time-series table that other nodes have are wanted, too.
 	Cluster bool
+	// Partial, with Cluster: not by this scan, since they are asked for aggregates.
+	Partial bool
 	// RowHint: about how many rows the caller will take (0: all); small values
 	// avoid read-ahead.
 	RowHint int
@@ -169,6 +171,35 @@ func FindsRow(sc Scanner, err error) (bool, error) {
 	var b expr.Batch
 	n, err := sc.Next(&b)
 	return n > 0, err
+}
+
+// PeerAggregator is a View that can have the other nodes of the cluster aggregate the
+// rows that they have of a time-series table. A node that cannot be asked is an error.
+type PeerAggregator interface {
+	AggregatePeers(ctx context.Context, q PeerAggregate) ([]PeerRows, error)
+}
+
+// PeerAggregate is a question to other nodes, in SQL that means the same everywhere.
+type PeerAggregate struct {
+	Rel   *catalog.Relation
+	Cols  []PeerColumn
+	Keys  int    // the first of Cols are the GROUP BY
+	Where string // "" none
+	Zone  string // the time zone that matters; "" none
+}
+
+// PeerColumn is an expression and its type.
+type PeerColumn struct {
+	SQL  string
+	Type sqltypes.OID
+}
+
+// PeerRows are the rows that one other node answers with.
+type PeerRows interface {
+	// Next gives the next row; false at the end. It is only valid until the next call,
+	// its values for ever.
+	Next() (row []sqltypes.Datum, ok bool, err error)
+	Close()
 }
 
 // SeriesScanner is a Scanner of a time-series table that can hand out rows as the

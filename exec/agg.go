@@ -37,7 +37,9 @@ type aggregateOp struct {
 	cur      *batch
 	curSel   []uint16
 	inDone   bool
-	spilling bool // for EXPLAIN
+	spilling bool      // for EXPLAIN
+	peers    *peerAggs // nil: other nodes are not asked, or for rows
+	asked    bool
 }
 
 // aggInput is what an aggregate reads of a batch.
@@ -124,6 +126,7 @@ func (x *Execution) buildAggregate(p *planner.Aggregate) (built, error) {
 		kinds = append(kinds, sqltypes.KInt)
 	}
 	o.out = ownBatch(kinds, nil, 0)
+	o.peers = x.newPeerAggs(p)
 	if s, err := x.seriesAggregate(p, o, kinds); err != nil || s != nil {
 		return built{op: s, kinds: kinds}, err
 	}
@@ -191,6 +194,7 @@ func (o *aggregateOp) open() error {
 			}
 		}
 	}
+	o.asked = false
 	o.loaded, o.setAt, o.at, o.cur, o.inDone, o.depth, o.spilled = false, 0, 0, nil, false, 0, nil
 	return o.in.open()
 }
@@ -214,6 +218,12 @@ func (o *aggregateOp) next() (*batch, error) {
 	}
 	for {
 		if !o.loaded {
+			if o.peers != nil && !o.asked {
+				o.asked = true
+				if err := o.mergePeers(); err != nil {
+					return nil, err
+				}
+			}
 			if err := o.load(&joinInput{op: o.in}); err != nil {
 				return nil, err
 			}
@@ -409,16 +419,7 @@ func (o *aggregateOp) keepDirect(run *aggRun, ai *aggInput, b *batch, sel []uint
 
 // account compares the memory of all states with the budget and starts to spill when it is too much.
 func (o *aggregateOp) account() error {
-	total := int64(0)
-	for _, s := range o.sets {
-		if s.table != nil {
-			total += s.table.bytes()
-		}
-		for _, a := range s.aggs {
-			total += a.fn.bytes()
-		}
-	}
-	if err := o.mem.grow(total - o.mem.used); err != nil {
+	if err := o.mem.grow(o.stateBytes() - o.mem.used); err != nil {
 		return err
 	}
 	if o.mem.over() && o.spilled == nil && len(o.sets) == 1 && o.sets[0].table != nil && !o.sorted && o.depth < joinMaxDepth {
@@ -430,6 +431,20 @@ func (o *aggregateOp) account() error {
 		o.spilled, o.spilling = p, true
 	}
 	return nil
+}
+
+// stateBytes is the memory of all groups.
+func (o *aggregateOp) stateBytes() int64 {
+	total := int64(0)
+	for _, s := range o.sets {
+		if s.table != nil {
+			total += s.table.bytes()
+		}
+		for _, a := range s.aggs {
+			total += a.fn.bytes()
+		}
+	}
+	return total
 }
 
 // emit hands out the next groups of a set, nil when all are out.

@@ -256,15 +256,7 @@ func (c *numericAgg) step(args []*expr.Vec, sel []uint16, ids []int32) error {
 			}
 			g := group(ids, i)
 			c.s[g].n++
-			if c.slow == nil {
-				c.slow = map[int]*sqltypes.NumericSum{}
-			}
-			slow := c.slow[int(g)]
-			if slow == nil {
-				slow = &sqltypes.NumericSum{}
-				c.slow[int(g)] = slow
-			}
-			slow.Add(v.Datum(int(i)))
+			c.exact(g).Add(v.Datum(int(i)))
 		}
 		return nil
 	}

@@ -50,19 +50,21 @@ type Args struct {
 
 // Execution is one run of a plan.
 type Execution struct {
-	ctx    context.Context
-	rt     *Runtime
-	plan   *planner.Plan
-	txn    engine.Txn
-	view   engine.View
-	types  expr.TypeFinder
-	params expr.Params
-	env    *sqltypes.Env
-	args   Args
-	mem    account
-	root   operator
-	spills spillDir
-	fk     fkQueue
+	ctx  context.Context
+	rt   *Runtime
+	plan *planner.Plan
+	txn  engine.Txn
+	view engine.View
+	// partial are scans of time series whose rows on other nodes are aggregated there.
+	partial map[*planner.Scan]bool
+	types   expr.TypeFinder
+	params  expr.Params
+	env     *sqltypes.Env
+	args    Args
+	mem     account
+	root    operator
+	spills  spillDir
+	fk      fkQueue
 
 	inits    []*initState // by ExecParam; nil: not an InitPlan's
 	ctes     map[*planner.CTE]*cteState

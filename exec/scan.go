@@ -143,6 +143,7 @@ func (o *scanOp) open() error {
 		o.zones.fill(&o.spec)
 	}
 	o.spec.Cluster = o.p.Rel.TimeSeries && o.x.wholeCluster()
+	o.spec.Partial = o.spec.Cluster && o.x.partial[o.p]
 	var err error
 	if o.p.Newest {
 		if o.x.txn == nil {

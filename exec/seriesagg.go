@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"ostraka/engine"
@@ -22,6 +23,7 @@ type seriesAggOp struct {
 	using bool // plain
 	spec  engine.ScanSpec
 	conds *seriesConds
+	peers *peerAggs // nil: other nodes are not asked, or for rows
 
 	bucket  int // place of the bucket in GROUP BY, -1
 	call    *expr.Call
@@ -204,10 +206,12 @@ func (o *seriesAggOp) load() error {
 			return nil
 		}
 	}
-	if o.x.wholeCluster() {
+	o.peers = o.plain.peers
+	if o.spec.Cluster = o.x.wholeCluster(); o.spec.Cluster && o.peers == nil {
 		o.using = true
 		return o.plain.open()
 	}
+	o.spec.Partial = o.peers != nil
 	if o.bucket >= 0 {
 		if ok, err := o.prepareBuckets(); err != nil || !ok {
 			if err == nil {
@@ -229,6 +233,13 @@ func (o *seriesAggOp) load() error {
 	}
 	tell := scanOp{x: o.x, p: o.scan, sc: sc}
 	tell.tell()
+	var answers []engine.PeerRows
+	if o.peers != nil {
+		if answers, err = o.peers.ask(); err != nil {
+			return err
+		}
+		defer closePeers(answers)
+	}
 	if err := o.consume(runs); err != nil {
 		return err
 	}
@@ -236,6 +247,11 @@ func (o *seriesAggOp) load() error {
 		st.Loops, st.Rows = st.Loops+1, st.Rows+o.rows
 		if d, ok := sc.(interface{ Detail() map[string]int64 }); ok {
 			st.Detail = d.Detail()
+		}
+	}
+	if len(answers) > 0 {
+		if err := o.mergePeers(answers); err != nil {
+			return err
 		}
 	}
 	o.loaded = true
@@ -293,6 +309,7 @@ func (o *seriesAggOp) bucketOf(t int64) (start, end int64, err error) {
 
 func (o *seriesAggOp) consume(runs engine.SeriesScanner) error {
 	prefix, skip := int32(0), false
+	var own []sqltypes.Datum
 	first := true
 	last := int32(-1)
 	for n := 0; ; n++ {
@@ -320,7 +337,13 @@ func (o *seriesAggOp) consume(runs engine.SeriesScanner) error {
 				}
 				skip = !keep
 			}
-			prefix = o.prefix(r.Tags)
+			own = own[:0]
+			for _, t := range o.tagAt {
+				if t >= 0 {
+					own = append(own, r.Tags[t])
+				}
+			}
+			prefix = o.prefix(own)
 		}
 		if skip {
 			continue
@@ -369,13 +392,7 @@ var noColumn engine.SeriesColumn
 // prefix numbers the GROUP BY tags of a series.
 func (o *seriesAggOp) prefix(tags []sqltypes.Datum) int32 {
 	var key []byte
-	var vals []sqltypes.Datum
-	for _, t := range o.tagAt {
-		if t < 0 {
-			continue
-		}
-		d := tags[t]
-		vals = append(vals, d)
+	for _, d := range tags {
 		if d.Null {
 			key = append(key, 0)
 			continue
@@ -388,7 +405,7 @@ func (o *seriesAggOp) prefix(tags []sqltypes.Datum) int32 {
 	if !ok {
 		n = int32(len(o.tags))
 		o.prefixes[string(key)] = n
-		o.tags = append(o.tags, vals)
+		o.tags = append(o.tags, slices.Clone(tags))
 	}
 	return n
 }

@@ -26,11 +26,31 @@ func (explainer) Explain(pc *planner.Context, plan *planner.Plan, x session.Exec
 		st.Node = func(n planner.Node) *explain.NodeStats { return nodeStats(e.Stats(n)) }
 	}
 	opts.Function = func(call *expr.Call) []explain.Property { return functionProperties(pc, call) }
+	opts.Aggregate = func(a *planner.Aggregate) []explain.Property { return otherNodes(pc, a) }
 	text := explain.Explain(plan, pc.Catalog, opts, st)
 	if o.Format != "" && !strings.EqualFold(o.Format, "text") {
 		return []string{text}, nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), nil
+}
+
+// otherNodes tells what an aggregation over the time series of all nodes asks the
+// others for.
+func otherNodes(pc *planner.Context, a *planner.Aggregate) []explain.Property {
+	if pc.Env == nil || pc.Env.Session == nil {
+		return nil
+	}
+	if scope, _ := pc.Env.Session.Setting("ostraka.ts_scope"); scope != "cluster" {
+		return nil
+	}
+	asks, over := exec.AsksPeers(a)
+	switch {
+	case !over:
+		return nil
+	case asks:
+		return []explain.Property{{Label: "Other Nodes", Value: "Partial Aggregates"}}
+	}
+	return []explain.Property{{Label: "Other Nodes", Value: "Rows"}}
 }
 
 func nodeStats(s exec.NodeStats) *explain.NodeStats {

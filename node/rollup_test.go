@@ -83,7 +83,7 @@ func TestContinuousAggregate(t *testing.T) {
 		"SELECT time_bucket('1 hour', time) b, count(*) FROM cd JOIN cdp ON true GROUP BY 1",
 		"SELECT time_bucket('1 hour', time) b, count(*) FROM cd WHERE time > now() GROUP BY 1",
 		"SELECT time_bucket('1 hour', time) b, count(*) FROM cd GROUP BY 1 ORDER BY 1",
-		"SELECT time_bucket('1 hour', time, 'Europe/Berlin') b, count(*) FROM cd GROUP BY 1",
+		"SELECT time_bucket('7 hours', time, 'Europe/Berlin') b, count(*) FROM cd GROUP BY 1",
 		"SELECT count(*) FROM cd GROUP BY time_bucket('1 hour', time)",
 		"SELECT time_bucket('1 hour', time) b, v, count(*) FROM cd GROUP BY 1, 2",
 		"SELECT time_bucket('1 hour', time) b, (SELECT count(*) FROM cdp) FROM cd GROUP BY 1",
@@ -108,6 +108,110 @@ func TestContinuousAggregate(t *testing.T) {
 	l.do("DROP TABLE cd CASCADE")
 	f.do("INSERT INTO cdp VALUES (6)")
 	f.want(buckets, "0")
+}
+
+// TestNestedContinuousAggregates: aggregates of aggregates, and by the clock of a zone
+// over its changes, show what their queries give over the raw rows, whatever is written,
+// stored and dropped below.
+func TestNestedContinuousAggregates(t *testing.T) {
+	c := demoCluster(t)
+	l := dial(t, c.leader())
+	l.do("SET timezone = 'UTC'; DROP TABLE IF EXISTS nd CASCADE")
+	l.do("CREATE TABLE nd (time timestamptz NOT NULL, host text, n bigint) WITH (timeseries, tags = 'host', window = '12 hours')")
+	on := func(from, bucket, time string) string {
+		sum, count := "sum(n)", "count(*)"
+		if from != "nd" {
+			sum, count = "sum(s)", "sum(c)::bigint"
+		}
+		return "SELECT " + bucket + "(" + time + ") AS b, host, " + sum + "::numeric AS s, " + count + " AS c FROM " + from + " GROUP BY 1, 2"
+	}
+	bucket := func(width, zone, time string) string {
+		if zone != "" {
+			return "time_bucket('" + width + "', " + time + ", '" + zone + "')"
+		}
+		return "time_bucket('" + width + "', " + time + ")"
+	}
+	type level struct{ name, from, width, zone string }
+	levels := []level{
+		{"nd_h", "nd", "1 hour", ""},
+		{"nd_q", "nd", "15 min", "Europe/Berlin"},
+		{"nd_6", "nd_h", "6 hours", ""},
+		{"nd_d", "nd_6", "1 day", ""},
+		{"nd_m", "nd_d", "1 month", ""},
+		{"nd_z", "nd_h", "1 day", "Europe/Berlin"},
+		{"nd_zw", "nd_z", "7 days", "Europe/Berlin"},
+		{"nd_zq", "nd_q", "1 day", "Europe/Berlin"},
+		{"nd_k", "nd_h", "1 month", "America/Havana"},
+	}
+	raw := map[string]string{} // what each shows, over raw rows
+	for _, v := range levels {
+		time := "b"
+		if v.from == "nd" {
+			time = "time"
+		}
+		q := strings.ReplaceAll(on(v.from, "\x00", time), "\x00("+time+")", bucket(v.width, v.zone, time))
+		l.do("CREATE MATERIALIZED VIEW " + v.name + " WITH (timeseries.continuous) AS " + q)
+		raw[v.name] = q
+		if v.from != "nd" {
+			raw[v.name] = strings.Replace(q, "FROM "+v.from, "FROM ("+raw[v.from]+") "+v.from, 1)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		for _, v := range levels {
+			got := l.rows("SELECT (SELECT count(*) FROM (SELECT * FROM " + v.name + " EXCEPT ALL (" + raw[v.name] + ")) x) || '/' || (SELECT count(*) FROM ((" + raw[v.name] + ") EXCEPT ALL SELECT * FROM " + v.name + ") y)")
+			if got != "0/0" {
+				t.Errorf("%s, %s: %s\n%s\n%s", v.name, when, got, l.rows("SELECT * FROM "+v.name+" ORDER BY 1, 2"), l.rows(raw[v.name]+" ORDER BY 1, 2"))
+			}
+		}
+	}
+	refresh := func() {
+		t.Helper()
+		for _, v := range levels {
+			l.do("CALL refresh_continuous_aggregate('" + v.name + "', NULL, NULL)")
+		}
+	}
+	for _, day := range []string{"2026-03-28", "2026-10-24", "2026-10-31"} {
+		l.do("INSERT INTO nd SELECT '" + day + " 20:00+00'::timestamptz + i * interval '7 min', h, i FROM generate_series(0, 300) i, (VALUES ('a'), ('b')) x(h)")
+	}
+	check("before a refresh")
+	refresh()
+	check("after a refresh")
+	l.want("SELECT count(*) > 0 FROM nd_d", "t")
+	if got := l.rows("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM nd_zw"); !strings.Contains(got, "Seq Scan on nd (actual rows=0") {
+		t.Errorf("raw rows are read where all is stored: %s", got)
+	}
+	for _, sql := range []string{
+		"INSERT INTO nd VALUES ('2026-10-25 00:30+00', 'a', 1000), ('2026-10-25 01:30+00', 'c', 50), ('2026-10-24 21:59+00', 'a', 7), ('2026-10-24 22:00+00', 'a', 9)",
+		"DELETE FROM nd WHERE host = 'b' AND time >= '2026-03-29 00:50+00' AND time < '2026-03-29 01:20+00'",
+		"UPDATE nd SET n = n + 1 WHERE time >= '2026-11-01 04:30+00' AND time < '2026-11-01 05:30+00'",
+	} {
+		l.do(sql)
+		check(sql)
+	}
+	l.do("CALL refresh_continuous_aggregate('nd_h', NULL, NULL); ")
+	check("after a refresh below")
+	refresh()
+	check("after another refresh")
+	l.do("BEGIN; INSERT INTO nd VALUES ('2026-10-25 00:10+00', 'd', 3)")
+	check("in a transaction")
+	l.do("ROLLBACK")
+	before := l.rows("SELECT * FROM nd_d ORDER BY 1, 2")
+	l.do("SELECT count(*) FROM drop_chunks('nd', '2026-10-01'::timestamptz)")
+	if after := l.rows("SELECT * FROM nd_d ORDER BY 1, 2"); after != before {
+		t.Errorf("stored days after the raw rows are gone:\n%s\n%s", after, before)
+	}
+	for _, sql := range []string{
+		"SELECT time_bucket('30 min', b), count(*) FROM nd_h GROUP BY 1",
+		"SELECT time_bucket('90 min', b), count(*) FROM nd_h GROUP BY 1",
+		"SELECT time_bucket('1 day', b, 'Asia/Kolkata'), count(*) FROM nd_h GROUP BY 1",
+		"SELECT time_bucket('1 day', b), count(*) FROM nd_zq GROUP BY 1",
+		"SELECT time_bucket('1 month', b, 'Europe/Berlin'), count(*) FROM nd_zw GROUP BY 1",
+	} {
+		l.fails("CREATE MATERIALIZED VIEW nd_x WITH (timeseries.continuous) AS "+sql, "0A000")
+	}
+	l.fails("DROP MATERIALIZED VIEW nd_h", "2BP01")
+	l.do("DROP TABLE nd CASCADE")
 }
 
 // TestSeriesPolicies: refresh and retention policies are shown with what they did.

@@ -26,24 +26,33 @@ func (n *Node) refreshRollup(ctx context.Context, database sqltypes.OID, view *c
 		return tsdb.RefreshResult{}, pgerror.New(pgerror.UndefinedTable, "continuous aggregate %q does not exist any more", view.Name)
 	}
 	rt := &exec.Runtime{Engine: n.series.Engine(), TempDir: n.tempDir(), Logger: n.log}
-	return n.series.Refresh(ctx, view, store, raw, lo, hi, func(ctx context.Context, lo, hi int64, f func([]sqltypes.Datum) error) error {
-		return runRollup(ctx, rt, database, view, raw, lo, hi, f)
+	from := []*catalog.Relation{raw}
+	for v := view; v.Rollup.Source != 0; {
+		if v = cat.Relation(v.Rollup.Source); v == nil || v.Rollup == nil {
+			return tsdb.RefreshResult{}, pgerror.New(pgerror.UndefinedTable, "the continuous aggregate below %q does not exist any more", view.Name)
+		}
+		if s := cat.Relation(v.Rollup.Store); s != nil {
+			from = append(from, s)
+		}
+	}
+	return n.series.Refresh(ctx, view, store, from, lo, hi, func(ctx context.Context, lo, hi int64, f func([]sqltypes.Datum) error) error {
+		return runRollup(ctx, rt, database, view, lo, hi, f)
 	})
 }
 
 // runRollup runs the query of a continuous aggregate over the raw rows of a range
 // of time, on a snapshot of now. It calls immutable functions only, so no session
 // is needed.
-func runRollup(ctx context.Context, rt *exec.Runtime, database sqltypes.OID, view, raw *catalog.Relation, lo, hi int64, f func([]sqltypes.Datum) error) error {
-	tree, err := bind.RollupWhere(view, raw, "ostraka_time_between", lo, hi)
-	if err != nil {
-		return err
-	}
+func runRollup(ctx context.Context, rt *exec.Runtime, database sqltypes.OID, view *catalog.Relation, lo, hi int64, f func([]sqltypes.Datum) error) error {
 	v, err := rt.Engine.View(ctx, database)
 	if err != nil {
 		return err
 	}
 	defer v.Close()
+	tree, err := bind.RollupBetween(v.Catalog(), view, lo, hi)
+	if err != nil {
+		return err
+	}
 	env := &sqltypes.Env{Ctx: ctx, Formats: sqltypes.DefaultFormats()}
 	plan, err := compile(&planner.Context{Catalog: v.Catalog(), SearchPath: []sqltypes.OID{catalog.SchemaPgCatalog}, Env: env}, tree)
 	if err != nil {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/peer"
 	"ostraka/sqltypes"
@@ -94,7 +96,7 @@ func (n *Node) askHolders() {
 const remoteTimeout = 10 * time.Second
 
 // seriesRemotes begins a scan on all other nodes of the cluster.
-func (n *Node) seriesRemotes(ctx context.Context, q tsdb.RemoteScan) (out []tsdb.Remote, err error) {
+func (n *Node) seriesRemotes(ctx context.Context, q tsdb.RemoteScan) (out []engine.PeerRows, err error) {
 	defer func() {
 		if err != nil {
 			for _, r := range out {
@@ -111,31 +113,51 @@ func (n *Node) seriesRemotes(ctx context.Context, q tsdb.RemoteScan) (out []tsdb
 	if db == nil || schema == nil || role == nil {
 		return nil, pgerror.New(pgerror.UndefinedTable, "relation \"%s\" does not exist", q.Rel.Name)
 	}
-	var cols []string
-	var types []*sqltypes.Type
-	for _, a := range q.Cols {
-		c := q.Rel.Columns[a-1]
-		cols = append(cols, sqltypes.QuoteIdent(c.Name))
-		types = append(types, cat.Type(c.Type.OID))
+	zone := ""
+	if q.Aggregate != nil {
+		zone = q.Aggregate.Zone
 	}
-	if len(cols) == 0 {
-		cols = []string{"1"}
-	}
-	sql := "SELECT " + strings.Join(cols, ", ") + " FROM " + sqltypes.QuoteIdent(schema.Name) + "." + sqltypes.QuoteIdent(q.Rel.Name)
-	if q.Where != "" {
-		sql += " WHERE " + q.Where
-	}
+	sql, types := remoteQuery(cat, schema.Name, q)
 	for _, m := range n.group.Metrics().Members {
 		if m.ID == n.cfg.NodeID {
 			continue
 		}
-		r, err := n.seriesRemote(ctx, m.ID, role.Name, db.Name, sql, types)
+		r, err := n.seriesRemote(ctx, m.ID, role.Name, db.Name, zone, sql, types)
 		if err != nil {
 			return out, remoteError(m.ID, err)
 		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// remoteQuery is what a node is asked for in SQL, and the types of the answer.
+func remoteQuery(cat *catalog.Catalog, schema string, q tsdb.RemoteScan) (sql string, types []*sqltypes.Type) {
+	var cols []string
+	where, group := q.Where, ""
+	if p := q.Aggregate; p != nil {
+		where = p.Where
+		for i, c := range p.Cols {
+			if cols, types = append(cols, c.SQL), append(types, cat.Type(c.Type)); i < p.Keys {
+				group += ", " + strconv.Itoa(i+1)
+			}
+		}
+	}
+	for _, a := range q.Cols {
+		c := q.Rel.Columns[a-1]
+		cols, types = append(cols, sqltypes.QuoteIdent(c.Name)), append(types, cat.Type(c.Type.OID))
+	}
+	if len(cols) == 0 {
+		cols = []string{"1"}
+	}
+	sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + sqltypes.QuoteIdent(schema) + "." + sqltypes.QuoteIdent(q.Rel.Name)
+	if where != "" {
+		sql += " WHERE " + where
+	}
+	if group != "" {
+		sql += " GROUP BY " + group[2:]
+	}
+	return sql, types
 }
 
 func remoteError(node string, err error) error {
@@ -147,7 +169,7 @@ func remoteError(node string, err error) error {
 }
 
 // seriesRemote runs a query on another node.
-func (n *Node) seriesRemote(ctx context.Context, id, user, database, sql string, types []*sqltypes.Type) (*remoteRows, error) {
+func (n *Node) seriesRemote(ctx context.Context, id, user, database, zone, sql string, types []*sqltypes.Type) (*remoteRows, error) {
 	start, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	addr, err := n.peers.sqlAddr(start, id)
@@ -159,7 +181,11 @@ func (n *Node) seriesRemote(ctx context.Context, id, user, database, sql string,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Exec(start, "SET default_transaction_read_only = on; SET ostraka.ts_scope = 'node'; SET statement_timeout = 0").ReadAll(); err != nil {
+	set := "SET default_transaction_read_only = on; SET ostraka.ts_scope = 'node'; SET statement_timeout = 0"
+	if zone != "" {
+		set += "; SET TimeZone = " + sqltypes.QuoteLiteral(zone)
+	}
+	if _, err := c.Exec(start, set).ReadAll(); err != nil {
 		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 	}
 	return &remoteRows{node: id, conn: c, res: c.ExecParams(ctx, sql, nil, nil, nil, []int16{1}), types: types, row: make([]sqltypes.Datum, len(types)),
@@ -176,7 +202,7 @@ type remoteRows struct {
 	env   *sqltypes.Env
 }
 
-// Next implements tsdb.Remote.
+// Next implements engine.PeerRows.
 func (r *remoteRows) Next() ([]sqltypes.Datum, bool, error) {
 	if !r.res.NextRow() {
 		if _, err := r.res.Close(); err != nil {
@@ -204,7 +230,7 @@ func (r *remoteRows) Next() ([]sqltypes.Datum, bool, error) {
 	return r.row, true, nil
 }
 
-// Close implements tsdb.Remote.
+// Close implements engine.PeerRows.
 func (r *remoteRows) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -1,5 +1,7 @@
 package sqltypes
 
+import "strings"
+
 // sqlNames are the types whose SQL spelling is not their typname.
 var sqlNames = map[OID]string{
 	OIDBit: "bit", OIDBool: "boolean", OIDBpchar: "character", OIDFloat4: "real", OIDFloat8: "double precision",
@@ -76,6 +78,15 @@ func FormatTypeWith(oid OID, typmod int32, namer TypeNamer) string {
 		return s + TypModOut(oid, typmod)
 	}
 	return QuoteIdent(t.Name) + TypModOut(oid, typmod)
+}
+
+// QuoteLiteral writes a text as a literal of SQL.
+func QuoteLiteral(s string) string {
+	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
 }
 
 // QuoteIdent writes a name as SQL needs it: between double quotes unless it is

@@ -57,6 +57,9 @@ type Proc struct {
 	// Buckets, of such a function whose buckets are the same in all sessions, are
 	// those that its arguments give.
 	Buckets func(args []Datum) (Buckets, error)
+	// ZoneBuckets, of such a function whose buckets are those of a zone's wall clock,
+	// are those that its arguments give.
+	ZoneBuckets func(args []Datum) (Buckets, error)
 	// Rollup marks a condition on the time of a time-series table that its store
 	// answers by itself: 's' the bucket is stored and up to date, 'r' it is not (the
 	// arguments are the storage ids of the buckets' table and of the rows', and the
@@ -90,6 +93,11 @@ type Proc struct {
 type Buckets struct {
 	Width, Months int64
 	Origin        int64
+	// Zone: by the wall clock of a time zone.
+	Zone string `json:",omitempty"`
+	// Step: they are made of whole buckets of this width from StepOrigin; 0: of times.
+	Step       int64 `json:",omitempty"`
+	StepOrigin int64 `json:",omitempty"`
 }
 
 // Call is one call site of a Proc while it runs. It is owned by one goroutine.
@@ -144,6 +152,12 @@ type Aggregate struct {
 type AggState interface {
 	Step(c *Call, args []Datum) error
 	Final(c *Call, direct []Datum) (Datum, error)
+}
+
+// AggMerger is an AggState that takes in what the same aggregate has computed over
+// other rows, in parts that exec's questions to other nodes and it agree on.
+type AggMerger interface {
+	Merge(c *Call, parts []Datum) error
 }
 
 // Env is what an evaluation needs from its session and statement. One goroutine uses it at a time.

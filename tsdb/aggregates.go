@@ -53,6 +53,7 @@ func (e *edge) Final(*sqltypes.Call, []sqltypes.Datum) (sqltypes.Datum, error) {
 type histogram struct {
 	min, max float64
 	counts   []sqltypes.Datum
+	bounded  bool // min and max are known
 }
 
 func (h *histogram) Step(_ *sqltypes.Call, a []sqltypes.Datum) error {
@@ -69,12 +70,15 @@ func (h *histogram) Step(_ *sqltypes.Call, a []sqltypes.Datum) error {
 		if n < 1 || n > 1<<20 {
 			return pgerror.New(pgerror.InvalidParameterValue, "number of buckets must be between 1 and %d", 1<<20)
 		}
-		h.min, h.max = a[1].Float(), a[2].Float()
+		h.counts = make([]sqltypes.Datum, n+2)
+	}
+	if !h.bounded {
+		h.min, h.max, h.bounded = a[1].Float(), a[2].Float(), true
 		if !(h.min < h.max) {
 			return pgerror.New(pgerror.InvalidParameterValue, "lower bound must be less than upper bound")
 		}
-		h.counts = make([]sqltypes.Datum, n+2)
-	} else if a[1].Float() != h.min || a[2].Float() != h.max || int(a[3].I)+2 != len(h.counts) {
+	}
+	if a[1].Float() != h.min || a[2].Float() != h.max || int(a[3].I)+2 != len(h.counts) {
 		return pgerror.New(pgerror.InvalidParameterValue, "bounds and number of buckets must not change between calls")
 	}
 	v, n := a[0].Float(), len(h.counts)-2
@@ -86,6 +90,24 @@ func (h *histogram) Step(_ *sqltypes.Call, a []sqltypes.Datum) error {
 		at = 1 + min(int(float64(n)*(v-h.min)/(h.max-h.min)), n-1)
 	}
 	h.counts[at].I++
+	return nil
+}
+
+// Merge implements sqltypes.AggMerger: the counts of a histogram with the same bounds.
+func (h *histogram) Merge(_ *sqltypes.Call, parts []sqltypes.Datum) error {
+	if parts[0].Null {
+		return nil
+	}
+	other := sqltypes.OpenArray(parts[0]).Elements()
+	if h.counts == nil {
+		h.counts = make([]sqltypes.Datum, len(other))
+	}
+	if len(other) != len(h.counts) {
+		return pgerror.New(pgerror.InvalidParameterValue, "bounds and number of buckets must not change between calls")
+	}
+	for i, d := range other {
+		h.counts[i].I += d.I
+	}
 	return nil
 }
 

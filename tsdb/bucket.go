@@ -98,13 +98,22 @@ func floorTo(v, width, origin int64) (int64, error) {
 	return v - r, nil
 }
 
-// floorBuckets is the start of t's bucket, nextBucket that of the one after the one at t.
+// floorBuckets is the start of the cell that a time is in, nextBucket that of the one
+// after the cell that starts at a time.
 func floorBuckets(b sqltypes.Buckets, t int64) (int64, error) {
+	if b.Zone != "" {
+		start, _, err := clockOf(b.Zone).cell(b, t)
+		return start, err
+	}
 	return Width{Usec: b.Width, Months: b.Months}.Floor(t, &b.Origin)
 }
 
-func nextBucket(b sqltypes.Buckets, t int64) (int64, error) {
-	return checkedNext(Width{Usec: b.Width, Months: b.Months}, t)
+func nextBucket(b sqltypes.Buckets, start int64) (int64, error) {
+	if b.Zone != "" {
+		_, end, err := clockOf(b.Zone).cell(b, start)
+		return end, err
+	}
+	return checkedNext(Width{Usec: b.Width, Months: b.Months}, start)
 }
 
 var epoch2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -39,7 +39,7 @@ type Options struct {
 	Holders func(storage uint64) []string
 	// Remotes begins a scan on every other node; a node that cannot be asked is an
 	// error. Nil: there are no others.
-	Remotes func(ctx context.Context, q RemoteScan) ([]Remote, error)
+	Remotes func(ctx context.Context, q RemoteScan) ([]engine.PeerRows, error)
 	// Node is the name of this node, for messages.
 	Node string
 	// Refused, if not nil, is asked before every commit; its error is the commit's.

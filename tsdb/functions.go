@@ -33,6 +33,7 @@ type bucketFunc struct {
 	next func(c *sqltypes.Call, a []sqltypes.Datum) (int64, error)
 	// buckets are those that constant arguments give; nil when they depend on a zone.
 	buckets func(a []sqltypes.Datum) (sqltypes.Buckets, error)
+	zoned   func(a []sqltypes.Datum) (sqltypes.Buckets, error)
 }
 
 // width keeps a call's interval between rows.
@@ -192,18 +193,18 @@ func intBuckets(a []sqltypes.Datum) (sqltypes.Buckets, error) {
 }
 
 var bucketFuncs = []bucketFunc{
-	{[]sqltypes.OID{oidInterval, oidTimestamptz}, plainBucket, nextPlain, plainBuckets},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz}, originBucket, nextPlain, originBuckets},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidText}, zoneBucket, nextInZone, nil},
-	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidInterval}, offsetBucket, nextPlain, offsetBuckets},
-	{[]sqltypes.OID{oidInterval, oidTimestamp}, plainBucket, nextPlain, plainBuckets},
-	{[]sqltypes.OID{oidInterval, oidTimestamp, oidTimestamp}, originBucket, nextPlain, originBuckets},
-	{[]sqltypes.OID{oidInterval, oidTimestamp, oidInterval}, offsetBucket, nextPlain, offsetBuckets},
-	{[]sqltypes.OID{oidInterval, oidDate}, dateBucket, nextDate, nil},
-	{[]sqltypes.OID{oidInt8, oidInt8}, intBucket, nextInt, intBuckets},
-	{[]sqltypes.OID{oidInt8, oidInt8, oidInt8}, intBucket, nextInt, intBuckets},
-	{[]sqltypes.OID{oidInt4, oidInt4}, intBucket, nextInt, intBuckets},
-	{[]sqltypes.OID{oidInt4, oidInt4, oidInt4}, intBucket, nextInt, intBuckets},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz}, plainBucket, nextPlain, plainBuckets, nil},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidTimestamptz}, originBucket, nextPlain, originBuckets, nil},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidText}, zoneBucket, nextInZone, nil, zoneCells},
+	{[]sqltypes.OID{oidInterval, oidTimestamptz, oidInterval}, offsetBucket, nextPlain, offsetBuckets, nil},
+	{[]sqltypes.OID{oidInterval, oidTimestamp}, plainBucket, nextPlain, plainBuckets, nil},
+	{[]sqltypes.OID{oidInterval, oidTimestamp, oidTimestamp}, originBucket, nextPlain, originBuckets, nil},
+	{[]sqltypes.OID{oidInterval, oidTimestamp, oidInterval}, offsetBucket, nextPlain, offsetBuckets, nil},
+	{[]sqltypes.OID{oidInterval, oidDate}, dateBucket, nextDate, nil, nil},
+	{[]sqltypes.OID{oidInt8, oidInt8}, intBucket, nextInt, intBuckets, nil},
+	{[]sqltypes.OID{oidInt8, oidInt8, oidInt8}, intBucket, nextInt, intBuckets, nil},
+	{[]sqltypes.OID{oidInt4, oidInt4}, intBucket, nextInt, intBuckets, nil},
+	{[]sqltypes.OID{oidInt4, oidInt4, oidInt4}, intBucket, nextInt, intBuckets, nil},
 }
 
 func init() {
@@ -219,7 +220,7 @@ func init() {
 				v, err := next(c, a)
 				return sqltypes.Int(v), err
 			},
-			Buckets: f.buckets}
+			Buckets: f.buckets, ZoneBuckets: f.zoned}
 		sqltypes.RegisterProc(p)
 		bucketProcs = append(bucketProcs, p)
 	}

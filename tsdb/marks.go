@@ -277,9 +277,10 @@ func (m *marks) marked(ctx context.Context, snap *store.Snapshot, rng store.Rang
 	return out, sc.Err()
 }
 
-// part is the times that a condition on the state of buckets leaves of rng: nil
-// when there is no such condition.
+// part is the times that conditions on the state of buckets leave of rng: nil when
+// there are none.
 func (r *reader) part(ctx context.Context, conds []engine.Cond, rng store.Range) ([]store.Range, error) {
+	var part []store.Range
 	for _, c := range conds {
 		if c.Op != 's' && c.Op != 'r' || len(c.Values) != 2 {
 			continue
@@ -294,16 +295,15 @@ func (r *reader) part(ctx context.Context, conds []engine.Cond, rng store.Range)
 				return nil, err
 			}
 		}
-		part := valid
-		if c.Op == 'r' {
-			part = without(rng, valid)
-		}
 		if part == nil {
-			part = []store.Range{}
+			part = []store.Range{rng}
 		}
-		return part, nil // there is one such condition at most
+		if c.Op == 'r' {
+			valid = without(rng, valid)
+		}
+		part = both(part, valid)
 	}
-	return nil, nil
+	return part, nil
 }
 
 // lessOwn takes out the buckets that the transaction itself has written to.

@@ -45,6 +45,22 @@ func without(rng store.Range, list []store.Range) []store.Range {
 	return out
 }
 
+// both is what two lists have in common; never nil.
+func both(a, b []store.Range) []store.Range {
+	out := []store.Range{}
+	for len(a) > 0 && len(b) > 0 {
+		if r := (store.Range{Lo: max(a[0].Lo, b[0].Lo), Hi: min(a[0].Hi, b[0].Hi)}); r.Lo <= r.Hi {
+			out = append(out, r)
+		}
+		if a[0].Hi < b[0].Hi {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return out
+}
+
 // stretch is the next part [at, end) of ascending times, from a place on, that
 // lies in one of the ranges; at == end when there is none.
 func stretch(t []int64, from int, list []store.Range) (at, end int) {

@@ -71,7 +71,7 @@ type scanner struct {
 	node   string
 	// others are what is still to be read of other nodes, holders the nodes that have
 	// rows when they are not read.
-	others  []Remote
+	others  []engine.PeerRows
 	holders []string
 }
 
@@ -93,15 +93,17 @@ func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner
 		return s, nil // buckets of all nodes' rows are computed: each node has stored its own
 	}
 	if spec.Cluster && !spec.Refs {
-		if s.others, err = r.remotes(ctx, rel, &spec, rel.timeRange(spec.Conds)); err != nil {
-			return nil, err
+		if !spec.Partial {
+			if s.others, err = r.remotes(ctx, rel, &spec, rel.timeRange(spec.Conds)); err != nil {
+				return nil, err
+			}
 		}
 		spec.Conds = slices.DeleteFunc(slices.Clone(spec.Conds), func(c engine.Cond) bool { return c.Op == 'r' })
 	} else if r.db.opt.Holders != nil {
 		s.holders = r.db.opt.Holders(rel.Rel.StorageID)
 	}
 	if table == nil {
-		s.absent = s.others == nil && r.db.opt.Elsewhere != nil && r.db.opt.Elsewhere()
+		s.absent = !spec.Cluster && r.db.opt.Elsewhere != nil && r.db.opt.Elsewhere()
 		s.node = r.db.opt.Node
 		return s, nil
 	}

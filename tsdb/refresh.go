@@ -29,14 +29,24 @@ const refreshBuckets = 4096
 // whole and are not stored, or are out of date. Each part of it is one record of
 // the log: buckets, and marks that they are up to date. Buckets whose rows are
 // written meanwhile stay without a mark. One refresh of an aggregate runs at a time.
-func (db *DB) Refresh(ctx context.Context, view, storeRel, rawRel *catalog.Relation, lo, hi int64, query RefreshQuery) (res RefreshResult, err error) {
+func (db *DB) Refresh(ctx context.Context, view, storeRel *catalog.Relation, from []*catalog.Relation, lo, hi int64, query RefreshQuery) (res RefreshResult, err error) {
 	if err := db.opt.Refused(); err != nil {
 		return res, err
 	}
-	_, raw, err := db.Relation(rawRel)
-	if err != nil || raw == nil { // this node has no rows
-		return res, err
+	var tables []*store.Table // of the raw rows, and of the buckets between
+	for _, r := range from {
+		_, t, err := db.Relation(r)
+		if err != nil {
+			return res, err
+		}
+		if t != nil {
+			tables = append(tables, t)
+		}
 	}
+	if len(tables) == 0 || tables[0].ID != from[0].StorageID { // this node has no rows
+		return res, nil
+	}
+	raw := tables[0]
 	rel, table, err := db.Define(storeRel)
 	if err != nil {
 		return res, err
@@ -54,7 +64,7 @@ func (db *DB) Refresh(ctx context.Context, view, storeRel, rawRel *catalog.Relat
 		db.marks.gate.Unlock()
 		<-m.refresh
 	}()
-	todo, err := db.toRefresh(ctx, m, raw, lo, hi)
+	todo, err := db.toRefresh(ctx, m, tables, lo, hi)
 	if err != nil {
 		return res, err
 	}
@@ -91,13 +101,23 @@ func (db *DB) beginRefresh(ctx context.Context, storeID, raw uint64, bs sqltypes
 }
 
 // toRefresh are the ranges without marks, of whole buckets, where there may be rows.
-func (db *DB) toRefresh(ctx context.Context, m *marks, raw *store.Table, lo, hi int64) ([]store.Range, error) {
+func (db *DB) toRefresh(ctx context.Context, m *marks, tables []*store.Table, lo, hi int64) ([]store.Range, error) {
 	snap := db.st.Snapshot()
 	defer snap.Close()
-	hull, any, err := snap.Hull(ctx, raw)
-	if err != nil || !any {
-		return nil, err
+	hull, any := store.Range{Lo: math.MaxInt64, Hi: math.MinInt64}, false
+	for _, t := range tables {
+		h, some, err := snap.Hull(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if some {
+			hull.Lo, hull.Hi, any = min(hull.Lo, h.Lo), max(hull.Hi, h.Hi), true
+		}
 	}
+	if !any {
+		return nil, nil
+	}
+	var err error
 	if lo <= hull.Lo {
 		if lo, err = floorBuckets(m.buckets, hull.Lo); err != nil {
 			return nil, err

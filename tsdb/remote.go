@@ -13,14 +13,6 @@ import (
 	"ostraka/tsdb/store"
 )
 
-// Remote yields the rows that another node has for a scan.
-type Remote interface {
-	// Next gives the next row, one value per column; false at the end. It is only
-	// valid until the next call.
-	Next() (row []sqltypes.Datum, ok bool, err error)
-	Close()
-}
-
 // RemoteScan is what other nodes are asked for: these columns of a time-series
 // table (not system columns) of a database, where SQL conditions hold.
 type RemoteScan struct {
@@ -28,15 +20,30 @@ type RemoteScan struct {
 	Rel      *catalog.Relation
 	Cols     []int16
 	Where    string // "" none
+	// Aggregate, if not nil, is asked for instead.
+	Aggregate *engine.PeerAggregate
 }
 
+// AggregatePeers implements engine.PeerAggregator.
+func (r *reader) AggregatePeers(ctx context.Context, q engine.PeerAggregate) ([]engine.PeerRows, error) {
+	if r.db.opt.Remotes == nil {
+		return nil, nil
+	}
+	if q.Rel.Schema == catalog.SchemaOstraka {
+		return nil, errStoredBuckets
+	}
+	return r.db.opt.Remotes(ctx, RemoteScan{Database: r.database, Rel: q.Rel, Aggregate: &q})
+}
+
+var errStoredBuckets = pgerror.NotSupported("the stored buckets of a continuous aggregate with ostraka.ts_scope = 'cluster'")
+
 // remotes begins a scan on all other nodes, for a scan with Cluster.
-func (r *reader) remotes(ctx context.Context, rel *Relation, spec *engine.ScanSpec, rng store.Range) ([]Remote, error) {
+func (r *reader) remotes(ctx context.Context, rel *Relation, spec *engine.ScanSpec, rng store.Range) ([]engine.PeerRows, error) {
 	if r.db.opt.Remotes == nil {
 		return nil, nil
 	}
 	if rel.Rel.Schema == catalog.SchemaOstraka {
-		return nil, pgerror.NotSupported("the stored buckets of a continuous aggregate with ostraka.ts_scope = 'cluster'")
+		return nil, errStoredBuckets
 	}
 	q := RemoteScan{Database: r.database, Rel: rel.Rel}
 	for _, a := range spec.Cols {
@@ -61,7 +68,7 @@ func (r *reader) remotes(ctx context.Context, rel *Relation, spec *engine.ScanSp
 		var any []string
 		typ := rel.Rel.Columns[c.Attr-1].Type.OID
 		for _, d := range c.Values {
-			any = append(any, fmt.Sprintf("%s = %s::%s", name(c.Attr), quoteLiteral(string(sqltypes.TypeByOID(typ).Out(env, nil, d))), sqltypes.FormatType(typ, -1)))
+			any = append(any, fmt.Sprintf("%s = %s::%s", name(c.Attr), sqltypes.QuoteLiteral(string(sqltypes.TypeByOID(typ).Out(env, nil, d))), sqltypes.FormatType(typ, -1)))
 		}
 		if c.Null {
 			any = append(any, name(c.Attr)+" IS NULL")
@@ -73,14 +80,6 @@ func (r *reader) remotes(ctx context.Context, rel *Relation, spec *engine.ScanSp
 	}
 	q.Where = strings.Join(conds, " AND ")
 	return r.db.opt.Remotes(ctx, q)
-}
-
-func quoteLiteral(s string) string {
-	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	if strings.Contains(s, `\`) {
-		return "E" + strings.ReplaceAll(q, `\`, `\\`)
-	}
-	return q
 }
 
 // emitRemote appends rows of other nodes to the batch, as far as there is room.

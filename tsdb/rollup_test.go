@@ -97,7 +97,7 @@ func between(lo, hi int64) []engine.Cond {
 
 // refresh is refresh_continuous_aggregate; during runs in the middle of each part.
 func (w *rollupWorld) refresh(lo, hi int64, during func()) error {
-	_, err := w.db.Refresh(context.Background(), w.view, w.buckets, w.raw, lo, hi, func(_ context.Context, lo, hi int64, f func([]sqltypes.Datum) error) error {
+	_, err := w.db.Refresh(context.Background(), w.view, w.buckets, []*catalog.Relation{w.raw}, lo, hi, func(_ context.Context, lo, hi int64, f func([]sqltypes.Datum) error) error {
 		r := &reader{db: w.db}
 		defer r.close()
 		groups, err := w.group(r, between(lo, hi))

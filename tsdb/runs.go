@@ -9,7 +9,7 @@ var _ engine.SeriesScanner = (*scanner)(nil)
 
 // HasRuns implements engine.SeriesScanner: rows of the transaction itself are no runs.
 func (s *scanner) HasRuns() bool {
-	if s.own != nil || len(s.mine) > 0 || s.spec.Refs || s.spec.Cluster {
+	if s.own != nil || len(s.mine) > 0 || s.spec.Refs || s.spec.Cluster && !s.spec.Partial {
 		return false
 	}
 	for _, a := range s.spec.Cols {

@@ -24,7 +24,9 @@ func (r *Relation) TimeSeriesSpec() *TimeSeries {
 // Rollup is what makes a view a continuous aggregate: finished buckets of its query
 // are kept in a time-series table of their own, on each node those of its rows.
 type Rollup struct {
-	Raw    OID   // the time-series table that is grouped
+	Raw OID // the time-series table that is grouped
+	// Source is the continuous aggregate that is grouped instead, in the end from Raw; 0: none.
+	Source OID   `json:",omitempty"`
 	Store  OID   // the table of the buckets; its columns are the view's
 	Bucket int16 // the column that is the bucket's start
 	// Buckets are the spans; Time is the column of Raw that they are of.

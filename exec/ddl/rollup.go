@@ -54,7 +54,11 @@ func (r *run) createRollup(n *pg.CreateTableAsStmt, schema *catalog.Schema, name
 	if err != nil {
 		return err
 	}
-	if err := r.mustOwn(shape.Raw); err != nil {
+	below := shape.Raw
+	if shape.Source != nil {
+		below = shape.Source
+	}
+	if err := r.mustOwn(below); err != nil {
 		return err
 	}
 	cols := queryColumns(shape.Query)
@@ -97,6 +101,9 @@ func (r *run) createRollup(n *pg.CreateTableAsStmt, schema *catalog.Schema, name
 	view = copyRelation(r.catalog().Relation(view.OID))
 	view.Rollup = &catalog.Rollup{Raw: shape.Raw.OID, Store: store.OID, Bucket: ts.Time, Buckets: shape.Buckets, Time: shape.Raw.TS.Time,
 		StoredOnly: opts["materialized_only"] != "" && optionOn(opts["materialized_only"])}
+	if shape.Source != nil {
+		view.Rollup.Source = shape.Source.OID
+	}
 	r.schema().PutRelation(view)
 	return nil
 }

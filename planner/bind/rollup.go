@@ -1,11 +1,7 @@
 package bind
 
 import (
-	"fmt"
-	"strings"
-
 	pg "github.com/pganalyze/pg_query_go/v5"
-	"google.golang.org/protobuf/proto"
 
 	"ostraka/engine/catalog"
 	"ostraka/expr"
@@ -19,14 +15,16 @@ import (
 type RollupShape struct {
 	Query   *planner.Query
 	Raw     *catalog.Relation
+	Source  *catalog.Relation // the continuous aggregate that is grouped; nil: Raw itself
 	Buckets sqltypes.Buckets
 	Bucket  int   // place of the bucket among the visible columns
 	Tags    []int // places of the other GROUP BY columns
 }
 
 // RollupQuery binds the query of a continuous aggregate and checks that its result
-// can be kept bucket by bucket: rows of one time-series table, grouped by one
-// time_bucket of their time and by columns, through immutable functions only.
+// can be kept bucket by bucket: rows of one time-series table, or of another continuous
+// aggregate, grouped by one time_bucket of their time and by columns, through immutable
+// functions only.
 func RollupQuery(ctx *planner.Context, node *pg.Node) (*RollupShape, error) {
 	q, params, err := Bind(ctx, node)
 	if err != nil {
@@ -35,8 +33,17 @@ func RollupQuery(ctx *planner.Context, node *pg.Node) (*RollupShape, error) {
 	if len(params) > 0 {
 		return nil, pgerror.New(pgerror.UndefinedParameter, "there is no parameter $1")
 	}
-	if q.SetOp != nil || len(q.Range) != 1 || q.Range[0].Kind != planner.RTERelation || !q.Range[0].Rel.TimeSeries {
-		return nil, pgerror.NotSupported("a continuous aggregate over anything but one time-series table")
+	s := &RollupShape{Query: q, Bucket: -1}
+	if q.SetOp == nil && len(q.Range) == 1 {
+		switch r := q.Range[0]; {
+		case r.Kind == planner.RTERelation && r.Rel.TimeSeries:
+			s.Raw = r.Rel
+		case r.Kind == planner.RTESubquery && r.ViewOID != 0 && r.Rel != nil && r.Rel.Rollup != nil:
+			s.Source, s.Raw = r.Rel, ctx.Catalog.Relation(r.Rel.Rollup.Raw)
+		}
+	}
+	if s.Raw == nil {
+		return nil, pgerror.NotSupported("a continuous aggregate over anything but one time-series table or continuous aggregate")
 	}
 	for what, has := range map[string]bool{
 		"ORDER BY": len(q.Sort) > 0, "LIMIT": q.Limit != nil || q.Offset != nil, "DISTINCT": q.Distinct || len(q.DistinctOn) > 0,
@@ -52,7 +59,6 @@ func RollupQuery(ctx *planner.Context, node *pg.Node) (*RollupShape, error) {
 			return nil, err
 		}
 	}
-	s := &RollupShape{Query: q, Raw: q.Range[0].Rel, Bucket: -1}
 	return s, s.groups()
 }
 
@@ -114,11 +120,19 @@ func (s *RollupShape) groups() error {
 
 func (s *RollupShape) bucket(c *expr.Call) error {
 	v, ok := c.Args[1].(*planner.Var)
-	if r := s.Query.Range[0]; !ok || v.Level != 0 || v.Col < 0 || r.Attrs[v.Col] != s.Raw.TS.Time {
+	time := s.Raw.TS.Time
+	if s.Source != nil {
+		time = s.Source.Rollup.Bucket
+	}
+	if r := s.Query.Range[0]; !ok || v.Level != 0 || v.Col < 0 || r.Attrs[v.Col] != time {
 		return pgerror.New(pgerror.FeatureNotSupported, "time bucket function must reference the primary hypertable dimension column")
 	}
-	if c.Proc.Buckets == nil {
-		return pgerror.NotSupported("time zones in the buckets of a continuous aggregate")
+	buckets := c.Proc.Buckets
+	if c.Proc.ZoneBuckets != nil {
+		buckets = c.Proc.ZoneBuckets
+	}
+	if buckets == nil {
+		return pgerror.NotSupported("such buckets in a continuous aggregate")
 	}
 	args := make([]sqltypes.Datum, len(c.Args))
 	for i, a := range c.Args {
@@ -132,59 +146,75 @@ func (s *RollupShape) bucket(c *expr.Call) error {
 		}
 	}
 	var err error
-	s.Buckets, err = c.Proc.Buckets(args)
+	if s.Buckets, err = buckets(args); err != nil || s.Source == nil {
+		return err
+	}
+	if s.Buckets, err = nested(s.Buckets, s.Source.Rollup.Buckets); err != nil || s.Buckets.Step == 0 || s.Source.Rollup.Buckets.Step != 0 {
+		return err
+	}
+	return s.steps(c.Proc, args)
+}
+
+// steps checks that days by the clock of a zone begin where buckets below do.
+func (s *RollupShape) steps(p *sqltypes.Proc, args []sqltypes.Datum) error {
+	const from, to = 0, 37 * 366 * usecDay // 2000 to 2037
+	c := &sqltypes.Call{Env: &sqltypes.Env{Formats: sqltypes.DefaultFormats()}, Proc: p}
+	a := append([]sqltypes.Datum{}, args...)
+	a[0], a[1] = sqltypes.MakeInterval(sqltypes.Interval{Days: 1}), sqltypes.Int(from)
+	d, err := p.Fn(c, a)
+	for err == nil && d.I < to {
+		if (d.I-s.Buckets.StepOrigin)%s.Buckets.Step != 0 {
+			return errNested
+		}
+		a[1] = d
+		d, err = p.NextBucket(c, a)
+	}
 	return err
 }
 
-// rollupTree is the query that a continuous aggregate stands for: the buckets that
-// are stored and up to date, and the definition's query over all other rows.
-func (b *binder) rollupTree(rel *catalog.Relation) *pg.Node {
-	r := rel.Rollup
-	store, raw := b.cat.Relation(r.Store), b.cat.Relation(r.Raw)
-	if store == nil || raw == nil {
-		b.fail(-1, pgerror.InternalError, "continuous aggregate %q has lost a table", rel.Name)
+const usecDay = 86_400_000_000
+
+var errNested = pgerror.NotSupported("a continuous aggregate whose buckets are not made of whole buckets of the one below it")
+
+// nested are the buckets of a continuous aggregate over one with the inner buckets:
+// all raw rows of an inner bucket must be in one of them.
+func nested(b, inner sqltypes.Buckets) (sqltypes.Buckets, error) {
+	const least = 28 * usecDay // a month
+	width := func(b sqltypes.Buckets) int64 {
+		if b.Months > 0 {
+			return b.Months * least
+		}
+		return b.Width
 	}
-	var cols []string
-	for _, c := range store.Columns {
-		cols = append(cols, sqltypes.QuoteIdent(c.Name))
+	if width(b) < width(inner) {
+		return b, pgerror.New(pgerror.FeatureNotSupported, "cannot create continuous aggregate with incompatible bucket width").
+			WithDetail("Time bucket width of the continuous aggregate should be greater or equal than that of the one below it.")
 	}
-	text := "SELECT " + strings.Join(cols, ", ") + " FROM ostraka." + sqltypes.QuoteIdent(store.Name)
-	if r.StoredOnly {
-		return b.parsed(text)
+	fits := false
+	switch {
+	case inner.Months > 0:
+		fits = b.Months > 0 && b.Months%inner.Months == 0 && b.Origin == inner.Origin
+	case b.Months > 0:
+		fits = usecDay%inner.Width == 0 && (inner.Zone != "" || inner.Origin%inner.Width == 0)
+	default:
+		fits = b.Width%inner.Width == 0 && (b.Zone != "" || (b.Origin-inner.Origin)%inner.Width == 0)
 	}
-	stored := b.parsed(text + fmt.Sprintf(" WHERE pg_catalog.ostraka_bucket_stored('%d'::int8, '%d'::int8, %s)", store.StorageID, raw.StorageID, cols[r.Bucket-1]))
-	rest, err := RollupWhere(rel, raw, "ostraka_bucket_raw", int64(store.StorageID), int64(raw.StorageID))
-	b.check(err, -1)
-	return &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{Op: pg.SetOperation_SETOP_UNION, All: true,
-		Larg: stored.GetSelectStmt(), Rarg: rest.GetSelectStmt(), LimitOption: pg.LimitOption_LIMIT_OPTION_DEFAULT}}}
+	switch {
+	case inner.Zone == b.Zone:
+		b.Step, b.StepOrigin = inner.Step, inner.StepOrigin
+	case inner.Zone == "" && inner.Months == 0:
+		b.Step, b.StepOrigin = inner.Width, inner.Origin
+	default:
+		fits = false
+	}
+	if !fits {
+		return b, errNested
+	}
+	return b, nil
 }
 
 func (b *binder) parsed(text string) *pg.Node {
 	st, err := parse.One(text)
 	b.check(err, -1)
 	return st.AST
-}
-
-// RollupWhere is the definition's query of a continuous aggregate with one of the
-// store's conditions on the time of the raw rows added.
-func RollupWhere(rel, raw *catalog.Relation, cond string, x, y int64) (*pg.Node, error) {
-	st, err := parse.One(rel.ViewDef)
-	if err != nil {
-		return nil, err
-	}
-	tree := proto.Clone(st.AST).(*pg.Node)
-	sel := tree.GetSelectStmt()
-	alias := sqltypes.QuoteIdent(raw.Name)
-	if v := sel.GetFromClause()[0].GetRangeVar(); v.GetAlias() != nil {
-		alias = sqltypes.QuoteIdent(v.Alias.Aliasname)
-	}
-	e, err := parse.Expression(fmt.Sprintf("pg_catalog.%s('%d'::int8, '%d'::int8, %s.%s)", cond, x, y, alias, sqltypes.QuoteIdent(raw.Columns[rel.Rollup.Time-1].Name)))
-	if err != nil {
-		return nil, err
-	}
-	if sel.WhereClause != nil {
-		e = &pg.Node{Node: &pg.Node_BoolExpr{BoolExpr: &pg.BoolExpr{Boolop: pg.BoolExprType_AND_EXPR, Args: []*pg.Node{sel.WhereClause, e}, Location: -1}}}
-	}
-	sel.WhereClause = e
-	return tree, nil
 }

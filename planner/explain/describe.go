@@ -425,6 +425,11 @@ func (b *builder) aggregate(n *node, x *planner.Aggregate) {
 		}
 		n.add("Group Key", keys(all))
 	}
+	if b.opt.Aggregate != nil {
+		for _, p := range b.opt.Aggregate(x) {
+			n.add(p.Label, p.Value)
+		}
+	}
 	if n.stats != nil && x.Strategy == planner.AggHash && n.stats.Loops > 0 && n.stats.Memory > 0 {
 		line := textLine("Batches: %d  Memory Usage: %dkB", max(n.stats.Batches, 1), (n.stats.Memory+1023)/1024)
 		if n.stats.Disk > 0 {

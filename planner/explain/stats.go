@@ -17,6 +17,8 @@ type Options struct {
 	QueryText string
 	// Function, when not nil, tells more about a function in FROM.
 	Function func(call *expr.Call) []Property
+	// Aggregate, when not nil, tells more about an aggregation.
+	Aggregate func(*planner.Aggregate) []Property
 }
 
 // Property is one line of a node.

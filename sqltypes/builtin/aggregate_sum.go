@@ -115,6 +115,21 @@ func (s *numericVariance) Final(*Call, []Datum) (Datum, error) {
 	return sqltypes.NumericRound(root, int(sqltypes.NumericScale(v)))
 }
 
+// Merge implements sqltypes.AggMerger: number, sum and sum of squares.
+func (s *numericVariance) Merge(_ *Call, parts []Datum) error {
+	if parts[0].I == 0 {
+		return nil
+	}
+	s.n += parts[0].I
+	if !sqltypes.NumericIsFinite(parts[1]) {
+		s.special = true
+		return nil
+	}
+	s.sum.Add(parts[1])
+	s.squares.Add(parts[2])
+	return nil
+}
+
 // variance is (n Σx² - (Σx)²) / n(n-1) or / n².
 func (s *numericVariance) variance() (Datum, error) {
 	sum, err := s.sum.Sum()
@@ -199,6 +214,27 @@ func (s *floatMoments) Step(_ *Call, args []Datum) error {
 		}
 		s.sxx = math.NaN()
 	}
+	return nil
+}
+
+// Merge implements sqltypes.AggMerger: number, sum and sum of squared deviations, put
+// together as PostgreSQL's float8_combine does.
+func (s *floatMoments) Merge(_ *Call, parts []Datum) error {
+	if parts[0].I == 0 {
+		return nil
+	}
+	n, sx, sxx := float64(parts[0].I), parts[1].Float(), parts[2].Float()
+	if s.n == 0 {
+		s.n, s.sx, s.sxx = n, sx, sxx
+		return nil
+	}
+	tmp := s.sx/s.n - sx/n
+	sum := s.sx + sx
+	s.sxx += sxx + s.n*n*tmp*tmp/(s.n+n)
+	if math.IsInf(s.sxx, 0) && !math.IsInf(s.sx, 0) && !math.IsInf(sx, 0) {
+		return floatOverflow()
+	}
+	s.n, s.sx = s.n+n, sum
 	return nil
 }
 
