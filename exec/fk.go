@@ -211,7 +211,7 @@ func (q *fkQueue) checkParent(x *Execution, e *fkEvent) error {
 		return err
 	}
 	return pgerror.New(pgerror.ForeignKeyViolation, "insert or update on table \"%s\" violates foreign key constraint \"%s\"", e.child.Name, e.fk.Name).
-		WithDetail("Key (%s)=(%s) is not present in table \"%s\".", attrNames(e.child, e.fk.Attrs), x.keyText(e.child, e.fk.Attrs, e.key), parent.Name).
+		WithDetail("Key%s is not present in table \"%s\".", x.keyShown(e.child, e.fk.Attrs, e.key), parent.Name).
 		WithTable(x.schemaName(e.child), e.child.Name).WithConstraint(e.fk.Name)
 }
 
@@ -286,7 +286,7 @@ func (q *fkQueue) noAction(x *Execution, e *fkEvent) error {
 func (x *Execution) stillReferenced(e *fkEvent) error {
 	return pgerror.New(pgerror.ForeignKeyViolation, "update or delete on table \"%s\" violates foreign key constraint \"%s\" on table \"%s\"",
 		e.parent.Name, e.fk.Name, e.child.Name).
-		WithDetail("Key (%s)=(%s) is still referenced from table \"%s\".", attrNames(e.parent, e.fk.RefAttrs), x.keyText(e.parent, e.fk.RefAttrs, e.key), e.child.Name).
+		WithDetail("Key%s is still referenced from table \"%s\".", x.keyShown(e.parent, e.fk.RefAttrs, e.key), e.child.Name).
 		WithTable(x.schemaName(e.child), e.child.Name).WithConstraint(e.fk.Name)
 }
 
@@ -454,7 +454,7 @@ func (q *fkQueue) act(x *Execution, e *fkEvent) error {
 			}
 			continue
 		}
-		if err := w.prepare(row); err != nil {
+		if err := w.prepare(planner.PolicyUpdate, row); err != nil {
 			return err
 		}
 		if err := w.update(c.ref, c.row, row); err != nil {

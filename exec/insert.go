@@ -105,7 +105,7 @@ func (o *insertOp) insertRow() error {
 	if ok, err := o.w.before('i', nil, o.row); err != nil || !ok {
 		return err
 	}
-	if err := o.w.prepare(o.row); err != nil {
+	if err := o.w.prepare(planner.PolicyInsert, o.row); err != nil {
 		return err
 	}
 	if o.conflict == nil {
@@ -181,6 +181,9 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 			return true, err
 		}
 	}
+	if err := o.w.policy(planner.PolicyConflict, old); err != nil {
+		return false, err
+	}
 	copy(o.updated, old)
 	for i, p := range o.set {
 		if p == nil {
@@ -193,7 +196,7 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 	if ok, err := o.w.before('u', old, o.updated); err != nil || !ok {
 		return true, err
 	}
-	if err := o.w.prepare(o.updated); err != nil {
+	if err := o.w.prepare(planner.PolicyUpdate, o.updated); err != nil {
 		return false, err
 	}
 	if err := o.w.update(ref, old, o.updated); err != nil {

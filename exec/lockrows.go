@@ -127,8 +127,8 @@ func (o *lockRowsOp) lock(b *batch, i int) (bool, error) {
 	}
 	if changed {
 		for _, p := range o.recheck {
-			d, err := p.Row(o.row, &o.x.params, o.x.env)
-			if err != nil || !d.True() {
+			ok, err := p.True(o.row, &o.x.params, o.x.env)
+			if err != nil || !ok {
 				return false, err
 			}
 		}

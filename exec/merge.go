@@ -59,6 +59,9 @@ func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
 	return m.built(), nil
 }
 
+// mergePolicies are what an action must be allowed to do to the row it found.
+var mergePolicies = map[byte]planner.PolicyKind{'u': planner.PolicyMergeUpdate, 'd': planner.PolicyMergeDelete}
+
 // choose finds the action for a row; nil: none.
 func (o *mergeOp) choose(matched bool, row []sqltypes.Datum) (*mergeAction, error) {
 	for i := range o.actions {
@@ -117,16 +120,19 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 				o.refresh(row)
 				locked = true
 				if o.recheck != nil {
-					d, err := o.recheck.Row(row, &o.x.params, o.x.env)
+					holds, err := o.recheck.True(row, &o.x.params, o.x.env)
 					if err != nil {
 						return err
 					}
-					if !d.True() {
+					if !holds {
 						return o.notMatched(row)
 					}
 				}
 				continue
 			}
+		}
+		if err := o.w.policy(mergePolicies[a.Kind], o.old); err != nil {
+			return err
 		}
 		if a.Kind == 'd' {
 			if ok, err := o.w.before('d', o.old, nil); err != nil || !ok {
@@ -139,7 +145,7 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 			return err
 		}
 		o.count()
-		if err := o.w.prepare(o.new); err != nil {
+		if err := o.w.prepare(planner.PolicyUpdate, o.new); err != nil {
 			return err
 		}
 		return o.w.update(ref, o.old, o.new)
@@ -166,7 +172,7 @@ func (o *mergeOp) notMatched(row []sqltypes.Datum) error {
 	if ok, err := o.w.before('i', nil, o.new); err != nil || !ok {
 		return err
 	}
-	if err := o.w.prepare(o.new); err != nil {
+	if err := o.w.prepare(planner.PolicyInsert, o.new); err != nil {
 		return err
 	}
 	if _, err := o.w.insert(o.new, nil); err != nil {

@@ -126,8 +126,8 @@ func (p *pointPlan) evalKey() (bool, error) {
 // result filters the fetched row and computes the output columns.
 func (p *pointPlan) result(row, out []sqltypes.Datum) (bool, error) {
 	if p.filter != nil {
-		d, err := p.filter.Row(row, &p.x.params, p.x.env)
-		if err != nil || !d.True() {
+		ok, err := p.filter.True(row, &p.x.params, p.x.env)
+		if err != nil || !ok {
 			return false, err
 		}
 	}
@@ -310,8 +310,7 @@ func (p *pointPlan) passes() (bool, error) {
 	if p.filter == nil {
 		return true, nil
 	}
-	d, err := p.filter.Row(p.in, &p.x.params, p.x.env)
-	return d.True(), err
+	return p.filter.True(p.in, &p.x.params, p.x.env)
 }
 
 // startPoint is Start for a point plan.

@@ -43,7 +43,10 @@ func (x *Execution) checkUnique(e *uniqueEvent) error {
 		return err
 	}
 	attrs := indexAttrs(e.ix)
-	return pgerror.New(pgerror.UniqueViolation, "duplicate key value violates unique constraint %q", e.ix.Name).
-		WithDetail("Key (%s)=(%s) already exists.", attrNames(e.rel, attrs), x.keyText(e.rel, attrs, e.key)).
+	v := pgerror.New(pgerror.UniqueViolation, "duplicate key value violates unique constraint %q", e.ix.Name).
 		WithTable(x.schemaName(e.rel), e.rel.Name).WithConstraint(e.ix.Name)
+	if shown := x.keyShown(e.rel, attrs, e.key); shown != "" {
+		v.WithDetail("Key%s already exists.", shown)
+	}
+	return v
 }

@@ -52,8 +52,7 @@ func (o *changeOp) lockOld(ref *engine.RowRef, mode engine.RowLock, row []sqltyp
 		if o.recheck == nil {
 			return true, nil
 		}
-		d, err := o.recheck.Row(row, &o.x.params, o.x.env)
-		return d.True(), err
+		return o.recheck.True(row, &o.x.params, o.x.env)
 	}
 	return false, nil
 }
@@ -136,7 +135,7 @@ func (o *updateOp) writeNew(ref engine.RowRef, row []sqltypes.Datum) error {
 	if ok, err := o.w.before('u', o.old, o.new); err != nil || !ok {
 		return err
 	}
-	if err := o.w.prepare(o.new); err != nil {
+	if err := o.w.prepare(planner.PolicyUpdate, o.new); err != nil {
 		return err
 	}
 	if err := o.w.update(ref, o.old, o.new); err != nil {

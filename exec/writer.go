@@ -23,6 +23,7 @@ type tableWriter struct {
 	generated  []*expr.Program
 	checks     []*expr.Program
 	views      []*expr.Program
+	policies   []*expr.Program                  // row-level security
 	keys       map[sqltypes.OID][]*expr.Program // by index with expressions
 	preds      map[sqltypes.OID]*expr.Program
 	keyAttrs   []bool // attributes of keys that foreign keys may refer to
@@ -53,6 +54,13 @@ func (x *Execution) newTableWriter(t *planner.Target) (*tableWriter, error) {
 			return nil, err
 		}
 		w.views = append(w.views, p)
+	}
+	for _, c := range t.Policies {
+		p, err := x.compile(c.Cond)
+		if err != nil {
+			return nil, err
+		}
+		w.policies = append(w.policies, p)
 	}
 	w.wt.Rel = t.Rel
 	for _, ix := range t.Rel.Indexes {
@@ -111,8 +119,9 @@ func (w *tableWriter) indexKey(ix *catalog.Index, row []sqltypes.Datum) ([]sqlty
 	return key, true, nil
 }
 
-// prepare computes the generated columns of a new row and checks its constraints.
-func (w *tableWriter) prepare(row []sqltypes.Datum) error {
+// prepare computes the generated columns of a new row and checks policies of the
+// kind and constraints.
+func (w *tableWriter) prepare(kind planner.PolicyKind, row []sqltypes.Datum) error {
 	for i, p := range w.generated {
 		if p == nil {
 			continue
@@ -122,6 +131,9 @@ func (w *tableWriter) prepare(row []sqltypes.Datum) error {
 			return err
 		}
 		row[i] = d
+	}
+	if err := w.policy(kind, row); err != nil {
+		return err
 	}
 	for i, c := range w.rel.Columns {
 		if c.NotNull && row[i].Null && !c.Dropped {
@@ -163,8 +175,11 @@ func (x *Execution) schemaName(rel *catalog.Relation) string {
 }
 
 // failingRow describes a row as PostgreSQL's ExecBuildSlotValueDescription does:
-// each value cut at 64 bytes.
+// each value cut at 64 bytes; "" where row-level security is on.
 func (w *tableWriter) failingRow(row []sqltypes.Datum) string {
+	if w.t.HideRows {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("Failing row contains (")
 	first := true
@@ -206,7 +221,7 @@ func (x *Execution) text(ct sqltypes.ColumnType, d sqltypes.Datum) string {
 func (w *tableWriter) insert(row []sqltypes.Datum, arbiters []*catalog.Index) (*engine.Conflict, error) {
 	_, c, err := w.x.txn.Insert(w.x.ctx, &w.wt, row, arbiters)
 	if err != nil || c != nil {
-		return c, err
+		return c, w.discreet(err)
 	}
 	w.x.fk.addUnique(w.x, w, nil, row)
 	err = w.x.fk.inserted(w.x, w.rel, row)
@@ -217,7 +232,7 @@ func (w *tableWriter) insert(row []sqltypes.Datum, arbiters []*catalog.Index) (*
 // update replaces a locked row by a prepared one.
 func (w *tableWriter) update(ref engine.RowRef, old, row []sqltypes.Datum) error {
 	if _, err := w.x.txn.Update(w.x.ctx, &w.wt, ref, old, row); err != nil {
-		return err
+		return w.discreet(err)
 	}
 	w.x.fk.addUnique(w.x, w, old, row)
 	err := w.x.fk.updated(w.x, w, old, row)

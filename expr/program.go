@@ -105,6 +105,22 @@ func (p *Program) Row(row []sqltypes.Datum, params *Params, env *sqltypes.Env) (
 	return p.root.row(&p.st, row)
 }
 
+// True reports whether the condition is true for one row. Like Filter it evaluates no
+// argument of an outermost AND after one that is not true: what hides rows comes first.
+func (p *Program) True(row []sqltypes.Datum, params *Params, env *sqltypes.Env) (bool, error) {
+	p.st.begin(params, env)
+	args := []node{p.root}
+	if a, ok := p.root.(*andNode); ok {
+		args = a.args
+	}
+	for _, a := range args {
+		if d, err := a.row(&p.st, row); err != nil || !d.True() {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // filterNode selects by any boolean node.
 func filterNode(n node, s *state, b *Batch, sel, out []uint16) ([]uint16, error) {
 	if f, ok := n.(filterer); ok {

@@ -92,10 +92,14 @@ func compile(pc *planner.Context, node *pg.Node) (*planner.Plan, error) {
 	return optimize(pc, q, params)
 }
 
-// optimize plans a bound query, SQL functions inlined.
+// optimize plans a bound query, SQL functions inlined and row-level security applied:
+// whatever a session runs passes here.
 func optimize(pc *planner.Context, q *planner.Query, params []sqltypes.OID) (*planner.Plan, error) {
 	q, err := bind.InlineFunctions(pc, q)
 	if err != nil {
+		return nil, err
+	}
+	if q, err = bind.ApplyRowSecurity(pc, q); err != nil {
 		return nil, err
 	}
 	return opt.Optimize(pc, q, params)

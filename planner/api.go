@@ -60,6 +60,8 @@ type FunctionBody struct {
 type Settings struct {
 	DisableSeqScan, DisableIndexScan, DisableHashJoin, DisableMergeJoin, DisableNestLoop, DisableHashAgg, DisableSort bool
 	WorkMem                                                                                                           int64 // bytes
-	JoinCollapseLimit                                                                                                 int
-	RandomPageCost, SeqPageCost, CPUTupleCost, CPUIndexTupleCost, CPUOperatorCost                                     float64
+	// RowSecurityOff: statements whose rows a policy would hide fail instead.
+	RowSecurityOff                                                                bool
+	JoinCollapseLimit                                                             int
+	RandomPageCost, SeqPageCost, CPUTupleCost, CPUIndexTupleCost, CPUOperatorCost float64
 }

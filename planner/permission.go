@@ -115,7 +115,8 @@ func permissions(cat *catalog.Catalog, q *Query, outer []reading) (out []Permiss
 			return true
 		})
 	}
-	VisitQuery(q, look, func(s *Query) {
+	bare, guards := withoutGuards(q)
+	VisitQuery(bare, look, func(s *Query) {
 		for _, c := range q.CTEs {
 			if c.Query == s && c.Refs == 0 && s.Command == CmdSelect {
 				return // it is not executed
@@ -127,10 +128,45 @@ func permissions(cat *catalog.Catalog, q *Query, outer []reading) (out []Permiss
 	for _, s := range subs {
 		below = append(below, permissions(cat, s, levels)...)
 	}
+	if len(guards) > 0 {
+		// Whom a policy is for need not be allowed to read the columns that it tests.
+		subs = nil
+		levels = append(outer[:len(outer):len(outer)], reading{q, make([][]int16, len(q.Range))})
+		for _, e := range guards {
+			look(e)
+		}
+		for _, s := range subs {
+			below = append(below, permissions(cat, s, levels)...)
+		}
+	}
 	for i := range q.Range {
 		out = append(out, mine.entry(i)...)
 	}
 	return append(out, below...)
+}
+
+// withoutGuards is q without the conditions of row-level security, and these.
+func withoutGuards(q *Query) (*Query, []expr.Expr) {
+	var guards []expr.Expr
+	for _, p := range q.Policies {
+		guards = append(guards, p.Cond)
+	}
+	for _, r := range q.Range {
+		guards = append(guards, r.SecurityQuals...)
+	}
+	if len(guards) == 0 {
+		return q, nil
+	}
+	bare := *q
+	bare.Policies, bare.Range = nil, slices.Clone(q.Range)
+	for i, r := range bare.Range {
+		if r.SecurityQuals != nil {
+			c := *r
+			c.SecurityQuals = nil
+			bare.Range[i] = &c
+		}
+	}
+	return &bare, guards
 }
 
 // note records that a column is read.

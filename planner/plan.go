@@ -489,6 +489,11 @@ type Target struct {
 	IndexPreds map[sqltypes.OID]expr.Expr
 	// ViewChecks are WITH CHECK OPTION conditions (44000).
 	ViewChecks []ViewCheck
+	// Policies are row-level security's conditions, over a row's attributes.
+	Policies []QueryPolicy
+	// HideRows: messages must not show rows, since row-level security hides some from
+	// who runs the statement.
+	HideRows bool
 	// Incoming are foreign keys of other tables that reference Rel.
 	Incoming []IncomingFK
 	// Defaults by attribute-1, over nothing; only for referential actions (SET DEFAULT).

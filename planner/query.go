@@ -57,6 +57,9 @@ type Query struct {
 	Returning  []Target1 // over Range[ResultRel] (new row; old row for DELETE) and the other RTEs
 	Merge      []QueryMergeAction
 	WriteInfo  *Target // checks, generated columns, index expressions of the target
+	// Policies are what row-level security demands of the rows that are written,
+	// over Range[ResultRel].
+	Policies []QueryPolicy
 
 	// SubQueries inside expressions are *SubLink nodes.
 }
@@ -97,12 +100,16 @@ type RTE struct {
 	Sub             *Query // RTESubquery (views too: ViewOID tells)
 	ViewOID         sqltypes.OID
 	SecurityBarrier bool
-	Calls           []*expr.Call // RTEFunction
-	CallCols        []int
-	Ordinality      bool
-	Values          [][]expr.Expr // RTEValues
-	CTE             *CTEQuery     // RTECTE; SelfRef: the recursive reference
-	SelfRef         bool
+	// SecurityQuals are conditions that hide rows (row-level security): each, in this
+	// order, is evaluated before the next one and before any condition of the statement
+	// that could tell something about a hidden row.
+	SecurityQuals []expr.Expr
+	Calls         []*expr.Call // RTEFunction
+	CallCols      []int
+	Ordinality    bool
+	Values        [][]expr.Expr // RTEValues
+	CTE           *CTEQuery     // RTECTE; SelfRef: the recursive reference
+	SelfRef       bool
 	// NeedSelect, NeedInsert … are for privilege checks.
 	RequiredPrivs string
 	CheckAs       sqltypes.OID // role whose privileges count (view owner), 0: current
@@ -260,6 +267,27 @@ type QueryConflict struct {
 	SetAttrs []int16
 	Where    expr.Expr
 }
+
+// QueryPolicy is a condition of row-level security on a row that is written.
+type QueryPolicy struct {
+	Kind PolicyKind
+	Name string // of a restrictive policy; "" the permissive ones together
+	Cond expr.Expr
+}
+
+// PolicyKind says which row a QueryPolicy is about, and when it is tested.
+type PolicyKind uint8
+
+const (
+	// PolicyInsert and PolicyUpdate: the new row (WITH CHECK).
+	PolicyInsert PolicyKind = iota
+	PolicyUpdate
+	// PolicyConflict: the row that ON CONFLICT DO UPDATE found (USING).
+	PolicyConflict
+	// PolicyMergeUpdate and PolicyMergeDelete: the row that MERGE matched (USING).
+	PolicyMergeUpdate
+	PolicyMergeDelete
+)
 
 type QueryMergeAction struct {
 	Matched  bool

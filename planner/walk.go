@@ -309,6 +309,12 @@ func (m *queryMapper) query(q *Query) *Query {
 			a.Cond, a.Set = m.e(a.Cond), m.targets(a.Set)
 		}
 	}
+	if q.Policies != nil {
+		n.Policies = append([]QueryPolicy(nil), q.Policies...)
+		for i := range n.Policies {
+			n.Policies[i].Cond = m.e(n.Policies[i].Cond)
+		}
+	}
 	if ctes != nil && !m.look {
 		relinkCTEs(&n, ctes)
 	}
@@ -317,6 +323,7 @@ func (m *queryMapper) query(q *Query) *Query {
 
 func (m *queryMapper) rte(r *RTE) *RTE {
 	k := *r
+	k.SecurityQuals = m.list(r.SecurityQuals)
 	if r.Sub != nil {
 		k.Sub = m.sub(r.Sub)
 	}

@@ -65,6 +65,11 @@ type Relation struct {
 
 	// Triggers are the user's, in order of their names.
 	Triggers []*Trigger `json:",omitempty"`
+	// Policies are the row-level security policies, in order of their names. They
+	// count while RowSecurity is on; ForceRowSecurity: for the owner too.
+	Policies         []*Policy `json:",omitempty"`
+	RowSecurity      bool      `json:",omitempty"`
+	ForceRowSecurity bool      `json:",omitempty"`
 
 	phys *physical // what the store derived from the descriptor; see Physical
 }
@@ -93,6 +98,20 @@ type Trigger struct {
 	// From is the other table of a constraint trigger (FROM), 0 none.
 	From    OID    `json:",omitempty"`
 	Comment string `json:",omitempty"`
+}
+
+// Policy is a row-level security policy (pg_policy).
+type Policy struct {
+	OID  OID
+	Name string
+	// Command is polcmd: r, a, w, d or * for all.
+	Command     byte
+	Restrictive bool
+	Roles       []OID // whom it is for; 0 is PUBLIC
+	// Using and Check are queries SELECT condition FROM the table, so that names in
+	// them are kept as those in views are; "" none.
+	Using, Check string `json:",omitempty"`
+	Comment      string `json:",omitempty"`
 }
 
 type ViewOptions struct {

@@ -165,9 +165,10 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 		return b.dropOf()
 	case pg.AlterTableType_AT_DropOids:
 		return nil
-	case pg.AlterTableType_AT_DisableRowSecurity, pg.AlterTableType_AT_NoForceRowSecurity:
-		return nil
 	default:
+		if done, err := b.rowSecurity(cmd.Subtype); done {
+			return err
+		}
 		if done, err := enableTriggers(b.rel, cmd); done {
 			if err == nil {
 				b.put()

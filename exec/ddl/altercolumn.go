@@ -238,6 +238,11 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 			views = append(views, v)
 		}
 	}
+	policies := b.policiesReading(b.rel.OID, col.Num)
+	for _, u := range policies {
+		blockers = append(blockers, u.word(b.run)+" depends on "+what)
+		d.also = append(d.also, u.word(b.run))
+	}
 	uses := func(attrs []int16) bool { return slices.Contains(attrs, col.Num) }
 	var indexes []*catalog.Index
 	for _, ix := range b.rel.Indexes {
@@ -273,6 +278,13 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 	}
 	for _, v := range views {
 		d.dropOne(v)
+	}
+	for _, u := range policies {
+		if u.rel.OID != b.rel.OID {
+			b.removePolicy(u.rel.OID, u.policy.Name)
+			continue
+		}
+		b.rel.Policies = slices.DeleteFunc(b.rel.Policies, func(p *catalog.Policy) bool { return p.OID == u.policy.OID })
 	}
 	for _, c := range d.constraints {
 		if c.table == b.rel.OID {

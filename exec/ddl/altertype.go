@@ -31,6 +31,10 @@ func (b *builder) alterType(cmd *pg.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", v.Name, col.Name)
 		}
 	}
+	for _, u := range b.policiesReading(b.rel.OID, col.Num) {
+		return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used in a policy definition").
+			WithDetail("%s depends on column %q", u.word(b.run), col.Name)
+	}
 	for _, g := range b.rel.Columns {
 		if g.Generated == 0 || g.Dropped || g.Num == col.Num {
 			continue

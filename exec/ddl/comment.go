@@ -41,6 +41,12 @@ func (r *run) comment(n *pg.CommentStmt) error {
 			return err
 		}
 		return r.commentTrigger(cp, parts[len(parts)-1], n.Comment)
+	case pg.ObjectType_OBJECT_POLICY:
+		cp, _, err := r.commentTarget(parts[:len(parts)-1])
+		if err != nil {
+			return err
+		}
+		return r.commentPolicy(cp, parts[len(parts)-1], n.Comment)
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 		cp, _, err := r.commentTarget(parts[:len(parts)-1])
 		if err != nil {

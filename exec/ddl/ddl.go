@@ -141,6 +141,10 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return "REINDEX", r.reindex(n.ReindexStmt)
 	case *pg.Node_CreateTrigStmt:
 		return "CREATE TRIGGER", r.createTrigger(n.CreateTrigStmt)
+	case *pg.Node_CreatePolicyStmt:
+		return "CREATE POLICY", r.createPolicy(n.CreatePolicyStmt)
+	case *pg.Node_AlterPolicyStmt:
+		return "ALTER POLICY", r.alterPolicy(n.AlterPolicyStmt)
 	case *pg.Node_ClusterStmt:
 		return "CLUSTER", r.cluster(n.ClusterStmt)
 	}

@@ -31,6 +31,8 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = r.dropFunctions(n)
 	case pg.ObjectType_OBJECT_TRIGGER:
 		err = r.dropTrigger(n)
+	case pg.ObjectType_OBJECT_POLICY:
+		err = r.dropPolicies(n)
 	case pg.ObjectType_OBJECT_OPERATOR:
 		err = r.dropOperators(n)
 	case pg.ObjectType_OBJECT_CAST:
@@ -204,6 +206,17 @@ func (d *dropper) dropAll(rels []*catalog.Relation) error {
 				d.also = append(d.also, desc)
 				d.constraints = append(d.constraints, fkRef{child.OID, fk.Name})
 			}
+		}
+		for _, u := range d.policiesReading(rel.OID, 0) {
+			if d.gone[u.rel.OID] || u.rel.OID == rel.OID {
+				continue
+			}
+			if !d.cascade {
+				blockers = append(blockers, u.word(d.run)+" depends on "+kindWord(rel.Kind)+" "+d.visibleName(rel))
+				continue
+			}
+			d.also = append(d.also, u.word(d.run))
+			d.removePolicy(u.rel.OID, u.policy.Name)
 		}
 		for _, def := range d.defaultsUsing(rel) {
 			desc := "default value for column " + def.col + " of table " + d.visibleName(def.rel)

@@ -213,6 +213,7 @@ func (r *run) dropOwned(n *pg.DropOwnedStmt) error {
 		r.schema().DropSchema(s.OID)
 	}
 	r.revokeEverything(is)
+	r.dropFromPolicies(is)
 	return nil
 }
 

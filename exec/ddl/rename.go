@@ -20,6 +20,8 @@ func (r *run) rename(n *pg.RenameStmt) (string, error) {
 		return alterTag(n.RelationType), r.renameColumn(n, name)
 	case pg.ObjectType_OBJECT_TRIGGER:
 		return "ALTER TRIGGER", r.renameTrigger(n, name)
+	case pg.ObjectType_OBJECT_POLICY:
+		return "ALTER POLICY", r.renamePolicy(n, name)
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 		return "ALTER TABLE", r.renameConstraint(n, name)
 	case pg.ObjectType_OBJECT_SCHEMA:
@@ -175,7 +177,11 @@ func (r *run) renameRelation(n *pg.RenameStmt, name string) error {
 func (r *run) freezeViews(rel *catalog.Relation, change func()) error {
 	views := r.dependentViews(rel)
 	before := r.s.PlanContext()
+	policies := r.rebasePolicies(rel.OID)
 	change()
+	if err := policies(); err != nil {
+		return err
+	}
 	for _, v := range views {
 		text, err := bind.RebaseView(before, r.s.PlanContext(), v)
 		if err != nil {

@@ -316,6 +316,9 @@ func (r *run) roleUses(role sqltypes.OID) []string {
 		}
 		return true
 	})
+	for _, u := range r.rolePolicies(role) {
+		out = append(out, "target of "+u.word(r))
+	}
 	slices.Sort(out)
 	return out
 }

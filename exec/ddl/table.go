@@ -574,6 +574,7 @@ func copyRelation(rel *catalog.Relation) *catalog.Relation {
 		cp.Indexes[i] = &c
 	}
 	cp.Triggers = append([]*catalog.Trigger(nil), rel.Triggers...)
+	cp.Policies = append([]*catalog.Policy(nil), rel.Policies...)
 	cp.Layouts = append([]catalog.Layout(nil), rel.Layouts...)
 	if rel.Sequence != nil {
 		s := *rel.Sequence

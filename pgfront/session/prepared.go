@@ -143,7 +143,7 @@ func (s *Session) plannerSettings() planner.Settings {
 	return planner.Settings{
 		DisableSeqScan: off("enable_seqscan"), DisableIndexScan: off("enable_indexscan"), DisableHashJoin: off("enable_hashjoin"),
 		DisableMergeJoin: off("enable_mergejoin"), DisableNestLoop: off("enable_nestloop"), DisableHashAgg: off("enable_hashagg"),
-		DisableSort: off("enable_sort"), WorkMem: s.conf.workMem, JoinCollapseLimit: int(num("join_collapse_limit")),
+		DisableSort: off("enable_sort"), RowSecurityOff: off("row_security"), WorkMem: s.conf.workMem, JoinCollapseLimit: int(num("join_collapse_limit")),
 		RandomPageCost: num("random_page_cost"), SeqPageCost: num("seq_page_cost"), CPUTupleCost: num("cpu_tuple_cost"),
 		CPUIndexTupleCost: num("cpu_index_tuple_cost"), CPUOperatorCost: num("cpu_operator_cost"),
 	}

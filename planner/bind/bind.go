@@ -84,6 +84,8 @@ type binder struct {
 	outArgs bool
 	// nextDepth are the calls that SEARCH BREADTH FIRST stands for its depth.
 	nextDepth []*pg.FuncCall
+	// stored: the text is of an object, which may name what its user may not look up.
+	stored bool
 	// quiet drops error positions: the text being bound is not the client's.
 	quiet bool
 	// frozen, when not nil, gathers what a stored query needs.

@@ -319,7 +319,7 @@ func (s *scope) defaultArg(p *sqltypes.Proc, n int, want sqltypes.OID) expr.Expr
 func (b *binder) subBinder(source string) *binder {
 	n := newBinder(b.ctx)
 	n.source, n.params, n.noPar, n.quiet = source, nil, true, true
-	n.depth, n.views, n.checkAs = b.depth, b.views, b.checkAs
+	n.depth, n.views, n.checkAs, n.stored = b.depth, b.views, b.checkAs, b.stored
 	return n
 }
 

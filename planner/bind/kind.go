@@ -43,6 +43,7 @@ const (
 	kindCallArgument
 	kindCopyWhere
 	kindCycleMark
+	kindPolicy
 )
 
 var kindNames = [...]string{
@@ -54,7 +55,7 @@ var kindNames = [...]string{
 	kindDistinctOn: "DISTINCT ON", kindLimit: "LIMIT", kindOffset: "OFFSET", kindReturning: "RETURNING", kindValues: "VALUES",
 	kindValuesSingle: "VALUES", kindCheck: "CHECK", kindDomainCheck: "CHECK", kindColumnDefault: "DEFAULT", kindFunctionDefault: "DEFAULT",
 	kindIndexExpression: "index expression", kindIndexPredicate: "index predicate", kindAlterTransform: "USING",
-	kindExecuteParameter: "EXECUTE", kindGenerated: "GENERATED AS", kindCallArgument: "CALL", kindCopyWhere: "WHERE", kindCycleMark: "CYCLE",
+	kindExecuteParameter: "EXECUTE", kindGenerated: "GENERATED AS", kindCallArgument: "CALL", kindCopyWhere: "WHERE", kindCycleMark: "CYCLE", kindPolicy: "POLICY",
 }
 
 func (k exprKind) name() string { return kindNames[k] }
@@ -68,6 +69,8 @@ func (k exprKind) place() string {
 		return "functions in FROM"
 	case kindMergeWhen:
 		return "MERGE WHEN conditions"
+	case kindPolicy:
+		return "policy expressions"
 	case kindCheck, kindDomainCheck:
 		return "check constraints"
 	case kindColumnDefault, kindFunctionDefault:

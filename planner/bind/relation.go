@@ -41,7 +41,7 @@ func (b *binder) findRelation(rv *pg.RangeVar) (*catalog.Relation, *planner.Virt
 // mayUse reports whether who asks has USAGE on a schema. What a view's text names
 // was looked up when the view was made.
 func (b *binder) mayUse(ns sqltypes.OID) bool {
-	if b.cat == nil || b.ctx.Role == 0 || b.checkAs != 0 {
+	if b.cat == nil || b.ctx.Role == 0 || b.checkAs != 0 || b.stored {
 		return true
 	}
 	s := b.cat.Schema(ns)

@@ -93,6 +93,20 @@ func View(ctx *planner.Context, text string, names []string, pretty bool) (strin
 	return out + ";", err
 }
 
+// Policy is the text of a policy's stored condition.
+func Policy(ctx *planner.Context, text string, pretty bool) (string, error) {
+	q, err := bind.PolicyQuery(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	p := newPrinter(ctx, pretty)
+	p.indenting, p.bare = true, true
+	return p.protect(func() {
+		p.levels = []*level{{q: q, names: p.rteNames(q)}}
+		p.expr(q.Where, false)
+	})
+}
+
 // Query prints a bound query on one line, as rules and EXPLAIN do.
 func Query(ctx *planner.Context, q *planner.Query) (string, error) {
 	p := newPrinter(ctx, false)
@@ -109,6 +123,8 @@ type printer struct {
 	levels    []*level
 	value     string // how CaseValue prints
 	env       *sqltypes.Env
+	// bare: columns of the outermost query's only table are not qualified outside of subqueries.
+	bare bool
 }
 
 // level is one query with the names its range table has.

@@ -38,6 +38,8 @@ func (p *printer) variable(v *planner.Var, target bool) {
 		}
 	case v.Col < -1:
 		p.s(name, ".", v.Name)
+	case p.bare && len(p.levels) == 1:
+		p.s(sqltypes.QuoteIdent(l.q.Range[v.Rel].Cols[v.Col].Name))
 	default:
 		p.s(name, ".", sqltypes.QuoteIdent(l.q.Range[v.Rel].Cols[v.Col].Name))
 	}

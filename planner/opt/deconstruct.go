@@ -22,7 +22,9 @@ type clause struct {
 	leftRels, rightRel relSet
 	family             sqltypes.OID // btree family of the equality
 	derived            bool         // implied by others: says nothing new about row counts
-	sel                float64      // cached selectivity, < 0 unknown
+	// hides is the place, from 1, among the SecurityQuals of its relation; 0: it is none.
+	hides int
+	sel   float64 // cached selectivity, < 0 unknown
 }
 
 // specialJoin is an outer, semi or anti join of the tree, with the constraint
@@ -76,6 +78,7 @@ func (lv *level) deconstructItem(it planner.JoinItem) (rels, inner relSet) {
 		if lv.rte(it.Rel).Kind == planner.RTEResult && it.Rel >= 0 && lv.droppable(it.Rel) {
 			return relSet{}, relSet{}
 		}
+		lv.securityClauses(it.Rel)
 		return relOf(it.Rel), relOf(it.Rel)
 	}
 	left, leftIn := lv.deconstructItem(j.Left)

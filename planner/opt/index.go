@@ -256,7 +256,7 @@ func (lv *level) matchIndex(i int, ix *catalog.Index, keys []expr.Expr, extra []
 	r := lv.rel(i)
 	s := &scanPath{index: ix, exact: map[*clause]bool{}}
 	kr := planner.KeyRange{AnyArray: -1}
-	cands := append(append([]*clause(nil), extra...), r.restrict...)
+	cands := lv.promotable(i, append(append([]*clause(nil), extra...), r.restrict...))
 	usedExtra := false
 	take := func(m *keyMatch) {
 		for n, c := range m.used {

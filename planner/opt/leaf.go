@@ -235,10 +235,18 @@ func (lv *level) contradiction(cs []*clause) bool {
 	return false
 }
 
-// orderRestrict puts cheap conditions first, keeping the written order otherwise.
+// orderRestrict puts what hides rows first, then cheap conditions, and keeps the
+// written order otherwise.
 func (lv *level) orderRestrict(r *rel) {
+	guarded := len(lv.rte(r.base).SecurityQuals) > 0
 	sort.SliceStable(r.restrict, func(a, b int) bool {
-		return costClass(r.restrict[a].e) < costClass(r.restrict[b].e)
+		x, y := r.restrict[a], r.restrict[b]
+		if guarded {
+			if sx, sy := lv.securityLevel(x), lv.securityLevel(y); sx != sy {
+				return sx < sy
+			}
+		}
+		return costClass(x.e) < costClass(y.e)
 	})
 }
 

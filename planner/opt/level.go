@@ -162,6 +162,9 @@ func (lv *level) mapExprs(f func(expr.Expr) expr.Expr) {
 				one(&row[i])
 			}
 		}
+		for i := range r.SecurityQuals {
+			one(&r.SecurityQuals[i])
+		}
 		if r.Sample != nil {
 			one(&r.Sample.Percent)
 			one(&r.Sample.Seed)
@@ -176,6 +179,9 @@ func (lv *level) mapExprs(f func(expr.Expr) expr.Expr) {
 			one(&c.Set[i].Expr)
 		}
 		one(&c.Where)
+	}
+	for i := range q.Policies {
+		one(&q.Policies[i].Cond)
 	}
 	for i := range q.Merge {
 		a := &q.Merge[i]

@@ -120,10 +120,29 @@ func (lv *level) returningColumns() []planner.Column {
 
 // target is the write information, at least the relation itself.
 func (lv *level) target() *planner.Target {
-	if lv.q.WriteInfo != nil {
-		return lv.q.WriteInfo
+	t := lv.q.WriteInfo
+	if t == nil {
+		return &planner.Target{Rel: lv.rte(lv.q.ResultRel).Rel}
 	}
-	return &planner.Target{Rel: lv.rte(lv.q.ResultRel).Rel}
+	if len(lv.q.Policies) == 0 {
+		return t
+	}
+	c := *t
+	b := lv.rowColumns(lv.q.ResultRel, nil)
+	for _, p := range lv.q.Policies {
+		planner.Visit(p.Cond, func(x expr.Expr) bool {
+			if v, ok := x.(*planner.Var); ok && v.Level == 0 && b.find(v) < 0 {
+				lv.p.fail(notSupported("system column \"" + v.Name + "\" in a policy for writing"))
+			}
+			return true
+		})
+		if lv.p.err != nil {
+			break
+		}
+		p.Cond = lv.resolve(p.Cond, b)
+		c.Policies = append(c.Policies, p)
+	}
+	return &c
 }
 
 // rowColumns lays the target's attributes out by number, then further columns.
@@ -262,7 +281,7 @@ func (lv *level) buildMerge(s *upper) planner.Node {
 	q := lv.q
 	rel := lv.rte(q.ResultRel).Rel
 	n := &planner.Merge{Target: lv.target(), Input: s.b.node, RefSlot: lv.refSlot(q.ResultRel), OldCols: lv.oldCols(s)}
-	var conds []expr.Expr
+	conds := conjuncts(andOf(lv.rte(q.ResultRel).SecurityQuals))
 	for _, it := range q.From {
 		if it.Join != nil {
 			conds = appendConjuncts(conds, it.Join.On)

@@ -13,14 +13,10 @@ import (
 func (lv *level) subqueryLeaf(i int) {
 	r, t := lv.rel(i), lv.rte(i)
 	var stay []*clause
-	if !t.SecurityBarrier || leakproofOnly(r.restrict) {
-		for _, c := range r.restrict {
-			if !lv.pushInto(t.Sub, i, c) {
-				stay = append(stay, c)
-			}
+	for _, c := range r.restrict {
+		if t.SecurityBarrier && leaky(c.e) || !lv.pushInto(t.Sub, i, c) {
+			stay = append(stay, c)
 		}
-	} else {
-		stay = r.restrict
 	}
 	pruneTargets(t.Sub, r.needed)
 	saved := lv.params
@@ -97,26 +93,6 @@ func groupedKey(q *planner.Query) []int {
 		out = append(out, c)
 	}
 	return out
-}
-
-func leakproofOnly(cs []*clause) bool {
-	for _, c := range cs {
-		leaky := contains(c.e, func(x expr.Expr) bool {
-			switch n := x.(type) {
-			case *expr.Call:
-				return !n.Proc.Leakproof
-			case *expr.ArrayOp:
-				return !n.Proc.Leakproof
-			case *expr.CoerceViaIO, *expr.ArrayCoerce, *expr.SubPlan, *expr.RowCompare:
-				return true
-			}
-			return false
-		})
-		if leaky {
-			return false
-		}
-	}
-	return true
 }
 
 // pushInto moves a condition on relation i into its subquery.

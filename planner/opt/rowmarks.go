@@ -10,8 +10,9 @@ var int8Type = sqltypes.ColumnType{OID: oidInt8, TypMod: -1}
 
 func intDatum(v int64) sqltypes.Datum { return sqltypes.Int(v) }
 
-// recheckConds are the conditions that a changed row must still fulfil: WHERE, the
-// ON of inner joins, and subquery tests that have become semi joins.
+// recheckConds are the conditions that a changed row must still fulfil: those that
+// hide rows first, WHERE, the ON of inner joins, and subquery tests that have become
+// semi joins.
 func (lv *level) recheckConds() []expr.Expr {
 	out := conjuncts(lv.q.Where)
 	out = append(out, lv.recheckExtra...)
@@ -19,6 +20,7 @@ func (lv *level) recheckConds() []expr.Expr {
 	walk = func(it planner.JoinItem) {
 		j := it.Join
 		if j == nil {
+			out = append(conjuncts(andOf(lv.rte(it.Rel).SecurityQuals)), out...)
 			return
 		}
 		switch j.Kind {
