@@ -129,12 +129,19 @@ func (d ddlSession) QueryEach(ctx context.Context, sql string, f func([]sqltypes
 	return d.each(ctx, plan, f)
 }
 
-func (d ddlSession) QueryNode(ctx context.Context, query *pg.Node, f func([]sqltypes.Datum) error) error {
-	plan, err := compile(d.PlanContext(), query)
+func (d ddlSession) QueryNode(ctx context.Context, as sqltypes.OID, query *pg.Node, f func([]sqltypes.Datum) error) error {
+	pc, role := *d.PlanContext(), d.s.Role()
+	if as != 0 {
+		if role = d.Txn().Catalog().Role(as); role == nil {
+			return pgerror.New(pgerror.UndefinedObject, "role with OID %d does not exist", as)
+		}
+		pc.Role = as
+	}
+	plan, err := compile(&pc, query)
 	if err != nil {
 		return err
 	}
-	if err := planner.Permitted(d.Txn().Catalog(), d.s.Role().OID, d.s.Role().Super, plan.Permissions); err != nil {
+	if err := planner.Permitted(d.Txn().Catalog(), role.OID, role.Super, plan.Permissions); err != nil {
 		return err
 	}
 	if err := planner.Populated(d.Txn().Catalog(), plan.Permissions); err != nil {

@@ -227,6 +227,11 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 	what := "column " + col.Name + " of table " + b.visibleName(b.rel)
 	var blockers []string
 	var views []*catalog.Relation
+	policies := b.policiesReading(b.rel.OID, col.Num)
+	for _, u := range policies {
+		blockers = append(blockers, u.word(b.run)+" depends on "+what)
+		d.also = append(d.also, u.word(b.run))
+	}
 	for _, v := range b.dependentViews(b.rel) {
 		uses, err := bind.ViewUsesColumn(b.s.PlanContext(), v, b.rel.OID, col.Num)
 		if err != nil {
@@ -237,11 +242,6 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 			d.also = append(d.also, kindWord(v.Kind)+" "+b.visibleName(v))
 			views = append(views, v)
 		}
-	}
-	policies := b.policiesReading(b.rel.OID, col.Num)
-	for _, u := range policies {
-		blockers = append(blockers, u.word(b.run)+" depends on "+what)
-		d.also = append(d.also, u.word(b.run))
 	}
 	uses := func(attrs []int16) bool { return slices.Contains(attrs, col.Num) }
 	var indexes []*catalog.Index

@@ -25,15 +25,15 @@ func (b *builder) alterType(cmd *pg.AlterTableCmd) error {
 	if err := b.storable(b.rel, &catalog.Column{Name: col.Name, Type: t}); err != nil {
 		return err
 	}
+	for _, u := range b.policiesReading(b.rel.OID, col.Num) {
+		return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used in a policy definition").
+			WithDetail("%s depends on column %q", u.word(b.run), col.Name)
+	}
 	for _, v := range b.dependentViews(b.rel) {
 		if uses, err := bind.ViewUsesColumn(b.s.PlanContext(), v, b.rel.OID, col.Num); err == nil && uses {
 			return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used by a view or rule").
 				WithDetail("rule _RETURN on view %s depends on column %q", v.Name, col.Name)
 		}
-	}
-	for _, u := range b.policiesReading(b.rel.OID, col.Num) {
-		return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used in a policy definition").
-			WithDetail("%s depends on column %q", u.word(b.run), col.Name)
 	}
 	for _, g := range b.rel.Columns {
 		if g.Generated == 0 || g.Dropped || g.Num == col.Num {

@@ -37,8 +37,9 @@ type Session interface {
 	Query(ctx context.Context, sql string) ([][]sqltypes.Datum, error)
 	// QueryEach is Query for many rows; row is only valid during the call.
 	QueryEach(ctx context.Context, sql string, f func(row []sqltypes.Datum) error) error
-	// QueryNode is QueryEach for a syntax tree that may use the statement's parameters.
-	QueryNode(ctx context.Context, query *pg.Node, f func(row []sqltypes.Datum) error) error
+	// QueryNode is QueryEach for a syntax tree that may use the statement's parameters,
+	// with the rights of a role (0: the current one).
+	QueryNode(ctx context.Context, as sqltypes.OID, query *pg.Node, f func(row []sqltypes.Datum) error) error
 	// WriteTarget prepares a table for writing (index expressions bound).
 	WriteTarget(rel *catalog.Relation) (*engine.WriteTarget, error)
 }

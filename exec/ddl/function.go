@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -152,9 +153,9 @@ func (r *run) functionOption(f *catalog.Function, d *pg.DefElem) error {
 	case "parallel":
 		f.Parallel = defText(d)[0]
 	case "cost", "rows":
-		v, err := defInt(d)
+		v, err := strconv.ParseFloat(defText(d), 32)
 		if err != nil {
-			return err
+			return pgerror.New(pgerror.SyntaxError, "%s requires a numeric value", d.Defname)
 		}
 		if v <= 0 {
 			return pgerror.New(pgerror.InvalidParameterValue, "%s must be positive", strings.ToUpper(d.Defname))

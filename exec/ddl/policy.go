@@ -195,8 +195,8 @@ func (r *run) dropPolicies(n *pg.DropStmt) error {
 			}
 			return noPolicy(name, rel)
 		}
-		if err := r.mustOwn(rel); err != nil {
-			return err
+		if !r.hasRole(rel.Owner) {
+			return pgerror.New(pgerror.InsufficientPrivilege, "must be owner of relation %s", rel.Name)
 		}
 		if rel, err = r.lock(rel, engine.AccessExclusive); err != nil {
 			return err
@@ -349,6 +349,7 @@ func (r *run) rolePolicies(role sqltypes.OID) []policyUse {
 		}
 		return true
 	})
+	slices.SortFunc(out, func(a, b policyUse) int { return int(a.policy.OID) - int(b.policy.OID) })
 	return out
 }
 

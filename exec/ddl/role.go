@@ -316,10 +316,10 @@ func (r *run) roleUses(role sqltypes.OID) []string {
 		}
 		return true
 	})
+	slices.Sort(out)
 	for _, u := range r.rolePolicies(role) {
 		out = append(out, "target of "+u.word(r))
 	}
-	slices.Sort(out)
 	return out
 }
 

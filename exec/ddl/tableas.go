@@ -87,15 +87,15 @@ func CreateTableAs(ctx context.Context, s Session, n *pg.CreateTableAsStmt) (str
 	if into.SkipData {
 		return tag, nil
 	}
-	count, err := r.fill(r.catalog().Relation(rel.OID), n.Query)
+	count, err := r.fill(r.catalog().Relation(rel.OID), 0, n.Query)
 	if err != nil {
 		return "", err
 	}
 	return sprintf("SELECT %d", count), nil
 }
 
-// fill inserts a query's rows into a new table.
-func (r *run) fill(rel *catalog.Relation, query *pg.Node) (int64, error) {
+// fill inserts the rows that a query gives a role (0: the current one) into a new table.
+func (r *run) fill(rel *catalog.Relation, as sqltypes.OID, query *pg.Node) (int64, error) {
 	t, err := r.s.WriteTarget(rel)
 	if err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func (r *run) fill(rel *catalog.Relation, query *pg.Node) (int64, error) {
 	r.txn.BulkLoad()
 	var count int64
 	row := make([]sqltypes.Datum, len(rel.Columns))
-	err = r.s.QueryNode(r.ctx, query, func(vals []sqltypes.Datum) error {
+	err = r.s.QueryNode(r.ctx, as, query, func(vals []sqltypes.Datum) error {
 		copy(row, vals)
 		count++
 		_, _, err := r.txn.Insert(r.ctx, t, row, nil)
@@ -140,6 +140,6 @@ func RefreshMatView(ctx context.Context, s Session, n *pg.RefreshMatViewStmt) er
 	if n.SkipData {
 		return nil
 	}
-	_, err = r.fill(r.catalog().Relation(rel.OID), query.Stmts[0].Stmt)
+	_, err = r.fill(r.catalog().Relation(rel.OID), rel.Owner, query.Stmts[0].Stmt)
 	return err
 }

@@ -72,7 +72,7 @@ func outRecord(p *sqltypes.Proc, values []sqltypes.Datum) sqltypes.Datum {
 
 // missingKinds is what pg_identify_object calls an object that is not there.
 var missingKinds = map[sqltypes.OID]string{classClass: "relation", classProc: "routine", classType: "type", classConstraint: "constraint",
-	classOperator: "operator", classCast: "cast", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classAttrdef: "default value"}
+	classOperator: "operator", classCast: "cast", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classPolicy: "policy", classAttrdef: "default value"}
 
 // wordsOf describes the object that a function's first three arguments name. Error: XX000 for an unknown catalogue.
 func (l *lookup) wordsOf(a []sqltypes.Datum) (objectWords, bool, error) {
@@ -85,7 +85,7 @@ func (l *lookup) wordsOf(a []sqltypes.Datum) (objectWords, bool, error) {
 }
 
 // emptyClasses are the catalogues of kinds of objects that do not exist here.
-var emptyClasses = []sqltypes.OID{2620, 2613, 3381, 2328, 1417, 1418, 826, 3466, 3256, 6104, 6106, 6237, 6100, 3576, 6243, 2604, 3601}
+var emptyClasses = []sqltypes.OID{2620, 2613, 3381, 2328, 1417, 1418, 826, 3466, 6104, 6106, 6237, 6100, 3576, 6243, 2604, 3601}
 
 func addressList(d sqltypes.Datum) ([]string, error) {
 	var out []string
@@ -103,7 +103,7 @@ var relationTypes = map[string]string{"table": "rt", "index": "i", "sequence": "
 	"foreign table": "f", "composite type": "c"}
 
 // otherTypes are the further words of addresses, with the length that the list of names and that of arguments must have; -1: any.
-var otherTypes = map[string][2]int{"table column": {-1, -1}, "table constraint": {-1, -1}, "default value": {-1, -1}, "rule": {-1, -1},
+var otherTypes = map[string][2]int{"table column": {-1, -1}, "table constraint": {-1, -1}, "default value": {-1, -1}, "rule": {-1, -1}, "policy": {-1, -1},
 	"type": {1, -1}, "domain constraint": {1, 1}, "cast": {1, 1}, "function": {-1, -1}, "procedure": {-1, -1}, "aggregate": {-1, -1}, "routine": {-1, -1},
 	"operator": {-1, 2}, "schema": {1, -1}, "role": {1, -1}, "database": {1, -1}, "language": {1, -1}, "tablespace": {1, -1}, "extension": {1, -1},
 	"access method": {1, -1}, "collation": {-1, -1}, "conversion": {-1, -1}, "operator class": {-1, -1}, "operator family": {-1, -1},
@@ -129,7 +129,7 @@ func (l *lookup) address(kind string, names, args []string) (objectRef, error) {
 	}
 	last := len(names) - 1
 	switch kind {
-	case "table column", "table constraint", "default value", "rule":
+	case "table column", "table constraint", "default value", "rule", "policy":
 		if last == 0 {
 			word := map[string]string{"table column": "column name", "default value": "column name"}[kind]
 			if word == "" {
@@ -211,6 +211,8 @@ func (l *lookup) partOf(kind string, r *catalog.Relation, name string) (objectRe
 			return objectRef{classAttrdef, attrdefOID(r, c), 0}, nil
 		}
 		return objectRef{}, pgerror.New(pgerror.UndefinedColumn, "column %q of relation %q does not exist", name, r.Name)
+	case "policy":
+		return policyAddress(r, name)
 	case "rule":
 		if (r.Kind == catalog.KindView || r.Kind == catalog.KindMatView) && name == "_RETURN" && r.OID >= catalog.FirstUserOID {
 			return objectRef{classRewrite, r.OID, 0}, nil

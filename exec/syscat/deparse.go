@@ -99,6 +99,8 @@ func (l *lookup) nodeExpr(rel sqltypes.OID, stored string, pretty bool) string {
 			}
 			return strings.Join(parts, ", ")
 		}
+	case 'P':
+		return l.policyText(sql, pretty)
 	case 'p':
 		if r := l.cat.Relation(rel); r != nil {
 			s, _ := l.relationText(r, sql, true, pretty)

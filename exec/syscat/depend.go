@@ -261,6 +261,7 @@ func (d *depender) relation(r *catalog.Relation) {
 			}
 		}
 	}
+	d.policies(r)
 	if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
 		d.view(r)
 	}
@@ -332,10 +333,13 @@ func (d *depender) view(r *catalog.Relation) {
 	rule := objectRef{classRewrite, r.OID, 0}
 	d.on(rule, objectRef{classClass, r.OID, 0}, 'i')
 	d.on(rule, objectRef{classClass, r.OID, 0}, 'n')
-	q := boundView(d.ctx, r)
-	if q == nil {
-		return
+	if q := boundView(d.ctx, r); q != nil {
+		d.queryUses(rule, 0, q)
 	}
+}
+
+// queryUses emits what a stored query reads; of the relation whose part it is, columns only.
+func (d *depender) queryUses(rule objectRef, part sqltypes.OID, q *planner.Query) {
 	seen := map[objectRef]bool{}
 	on := func(o objectRef) {
 		if !seen[o] {
@@ -348,6 +352,7 @@ func (d *depender) view(r *catalog.Relation) {
 		case p.CheckAs != 0: // of a view below this one
 		case p.Proc != nil:
 			on(objectRef{classProc, p.Proc.OID, 0})
+		case len(p.Attrs) == 0 && p.Rel.OID == part:
 		case len(p.Attrs) == 0:
 			on(objectRef{classClass, p.Rel.OID, 0})
 		default:

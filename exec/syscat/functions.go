@@ -117,7 +117,6 @@ func init() {
 			r := l.cat.Relation(argOID(a[0]))
 			return yes(r != nil && r.Kind == catalog.KindTable), nil
 		},
-		"row_security_active": func(*lookup, *sqltypes.Call, []sqltypes.Datum) (sqltypes.Datum, error) { return yes(false), nil },
 		"pg_tablespace_location": func(*lookup, *sqltypes.Call, []sqltypes.Datum) (sqltypes.Datum, error) {
 			return text(""), nil
 		},
@@ -222,7 +221,14 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 		return fixedComment(o, class)
 	}
 	found := ""
-	if is("pg_constraint") {
+	if is("pg_policy") {
+		eachPolicy(cat, func(_ *catalog.Relation, p *catalog.Policy) {
+			if p.OID == o {
+				found = p.Comment
+			}
+		})
+	}
+	if is("pg_constraint") && found == "" {
 		cat.AllRelations(func(r *catalog.Relation) bool {
 			for _, c := range r.Checks {
 				if c.OID == o {

@@ -147,7 +147,7 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, tr
 	}
 	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(r.OfType), oid(r.Owner), oid(am), oid(file),
 		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(hasIndex), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
-		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(false), yes(false), yes(false),
+		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(false), yes(r.RowSecurity), yes(r.ForceRowSecurity),
 		yes(r.Kind != catalog.KindMatView || r.Populated),
 		char(replica), yes(false), oid(0), num(frozen), num(minMulti), aclArray(q.Cat, r.ACL), opts)
 }
@@ -434,6 +434,9 @@ func descriptionRows(q *Query, emit Emit) error {
 		}
 		for _, f := range r.ForeignKeys {
 			put(f.OID, classConstraint, 0, f.Comment)
+		}
+		for _, p := range r.Policies {
+			put(p.OID, classPolicy, 0, p.Comment)
 		}
 	})
 	q.Cat.AllSchemas(func(s *catalog.Schema) bool {

@@ -76,6 +76,7 @@ func New() *Set {
 	registerStats(s)
 	registerEmpty(s)
 	registerTriggers(s)
+	registerPolicies(s)
 	registerViews(s)
 	return s
 }

@@ -42,6 +42,13 @@ func sharedDependRows(q *Query, emit Emit) error {
 			}
 		}
 	}
+	eachPolicy(q.Cat, func(_ *catalog.Relation, p *catalog.Policy) {
+		for _, role := range p.Roles {
+			if role >= catalog.FirstUserOID {
+				emit(oid(db), oid(classPolicy), oid(p.OID), num(0), oid(classAuthid), oid(role), char('r'))
+			}
+		}
+	})
 	for _, t := range userTypes(q.Cat) {
 		if t.Relation == 0 { // a row type is its relation's
 			put(db, classType, t.OID, 0, t.Owner, t.ACL)

@@ -72,8 +72,8 @@ func registerStats(s *Set) {
 		})
 	s.indexStats("statio", []string{"relid", "indexrelid", "schemaname", "relname", "indexrelname", "idx_blks_read", "idx_blks_hit"},
 		func(_, _ sqltypes.OID) []sqltypes.Datum { return []sqltypes.Datum{n64(0), n64(0)} })
-	s.static("pg_catalog.pg_stats", []string{"schemaname", "tablename", "attname", "inherited", "null_frac", "avg_width", "n_distinct",
-		"most_common_freqs", "correlation"}, columnStats)
+	s.Register("pg_catalog.pg_stats", []string{"schemaname", "tablename", "attname", "inherited", "null_frac", "avg_width", "n_distinct",
+		"most_common_freqs", "correlation"}, false, columnStats)
 }
 
 // visibility tells the three kinds of statistics views apart: _all_, _sys_, _user_.
@@ -136,7 +136,7 @@ func eachTable(q *Query, f func(schema string, r *catalog.Relation)) {
 func columnStats(q *Query, emit Emit) error {
 	eachTable(q, func(schema string, r *catalog.Relation) {
 		st := q.Cat.Stats(r.OID)
-		if st == nil {
+		if st == nil || r.RowSecurity && hidesRows(q, r) {
 			return
 		}
 		attrs := make([]int, 0, len(st.Columns))

@@ -52,8 +52,14 @@ FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class JO
 WHERE r.rulename <> '_RETURN'
 
 -- pg_catalog.pg_policies
-SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS policyname, NULL::text AS permissive, NULL::name[] AS roles,
-       NULL::text AS cmd, NULL::text AS qual, NULL::text AS with_check WHERE false
+SELECT n.nspname AS schemaname, c.relname AS tablename, pol.polname AS policyname,
+       CASE WHEN pol.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END AS permissive,
+       CASE WHEN pol.polroles = '{0}'::oid[] THEN ARRAY['public'::name]
+            ELSE ARRAY(SELECT a.rolname FROM pg_catalog.pg_authid a WHERE a.oid = ANY (pol.polroles) ORDER BY a.rolname) END AS roles,
+       CASE pol.polcmd WHEN 'r'::"char" THEN 'SELECT' WHEN 'a'::"char" THEN 'INSERT' WHEN 'w'::"char" THEN 'UPDATE' WHEN 'd'::"char" THEN 'DELETE'
+            WHEN '*'::"char" THEN 'ALL' END AS cmd,
+       pg_get_expr(pol.polqual, pol.polrelid) AS qual, pg_get_expr(pol.polwithcheck, pol.polrelid) AS with_check
+FROM pg_catalog.pg_policy pol JOIN pg_catalog.pg_class c ON c.oid = pol.polrelid LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 
 -- information_schema.information_schema_catalog_name
 SELECT current_database()::name AS catalog_name

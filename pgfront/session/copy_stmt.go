@@ -12,6 +12,7 @@ import (
 	"ostraka/pgfront/settings"
 	"ostraka/pgfront/wire"
 
+	"ostraka/planner"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -189,6 +190,12 @@ func (c *copier) findTable() error {
 		return c.wrongKind(rel)
 	}
 	c.rel = rel
+	if c.stmt.IsFrom && planner.RowSecurityActive(c.s.catalog(), c.s.role.OID, rel) {
+		if off, _ := c.s.set.Get("row_security"); off == "off" {
+			return pgerror.New(pgerror.InsufficientPrivilege, `query would be affected by row-level security policy for table "%s"`, rel.Name)
+		}
+		return pgerror.New(pgerror.FeatureNotSupported, "COPY FROM not supported with row-level security").WithHint("Use INSERT statements instead.")
+	}
 	if len(c.stmt.Attlist) == 0 {
 		for _, col := range rel.Columns {
 			if !col.Dropped && col.Generated == 0 {

@@ -19,6 +19,12 @@ type dmlTarget struct {
 	checks []planner.ViewCheck
 }
 
+// guard puts the views' conditions before the statement's own when one of the views
+// is a security barrier.
+func (t *dmlTarget) guard() {
+	t.item.rte().SecurityQuals, t.quals = t.quals, nil
+}
+
 // verbs for errors about views.
 var dmlVerbs = map[planner.Command][3]string{
 	planner.CmdInsert: {"insert into", "inserting into", "INSERT"},
@@ -54,12 +60,12 @@ func (s *scope) openTarget(rv *pg.RangeVar, priv byte) *dmlTarget {
 	if rv.Alias != nil {
 		alias = rv.Alias.Aliasname
 	}
-	checkAs := b.checkAs
+	checkAs, barrier := b.checkAs, false
 	var cols []nsCol
 	if rel.Kind == catalog.KindView {
 		vt := b.viewTarget(rel, q.Command)
 		t.base, t.quals, t.checks = vt.base, vt.quals, vt.checks
-		cols, checkAs = vt.cols, vt.checkAs
+		cols, checkAs, barrier = vt.cols, vt.checkAs, vt.barrier
 		q.Through = append([]*planner.ViewUse{{View: rel, CheckAs: b.checkAs}}, vt.through...)
 	}
 	r := &planner.RTE{Kind: planner.RTERelation, Rel: t.base, Alias: alias, CheckAs: checkAs, RequiredPrivs: string(priv)}
@@ -86,6 +92,9 @@ func (s *scope) openTarget(rv *pg.RangeVar, priv byte) *dmlTarget {
 		}
 	}
 	t.item = it
+	if barrier {
+		t.guard()
+	}
 	q.ResultRel = it.rel
 	s.target = it
 	q.WriteInfo = b.target(t.base)
@@ -112,6 +121,8 @@ type viewTarget struct {
 	quals  []expr.Expr
 	checks []planner.ViewCheck
 	own    []viewQual
+	// barrier: one of the views is a security barrier.
+	barrier bool
 	// checkAs is whose privileges on the base table count, through the views below.
 	checkAs sqltypes.OID
 	through []*planner.ViewUse
@@ -157,7 +168,7 @@ func (b *binder) viewTarget(rel *catalog.Relation, cmd planner.Command) *viewTar
 		refuse("Views that do not select from a single table or view are not automatically updatable.")
 	}
 	r := q.Range[0]
-	out := &viewTarget{}
+	out := &viewTarget{barrier: rel.ViewOptions.SecurityBarrier}
 	inner := func(e expr.Expr) expr.Expr { return e }
 	switch {
 	case r.Kind == planner.RTERelation && r.Sample == nil && r.Rel.Kind == catalog.KindTable:
@@ -165,6 +176,7 @@ func (b *binder) viewTarget(rel *catalog.Relation, cmd planner.Command) *viewTar
 	case r.Kind == planner.RTESubquery && r.ViewOID != 0:
 		in := b.viewTarget(r.Rel, cmd)
 		out.base, out.quals, out.checks, out.own = in.base, in.quals, in.checks, in.own
+		out.barrier = out.barrier || in.barrier
 		out.checkAs, out.through = in.checkAs, append([]*planner.ViewUse{{View: r.Rel, CheckAs: r.CheckAs}}, in.through...)
 		inner = func(e expr.Expr) expr.Expr {
 			return mapVars(e, 0, func(v *planner.Var, depth int) expr.Expr {

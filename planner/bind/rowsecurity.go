@@ -375,6 +375,7 @@ func (b *binder) policyCond(rel *catalog.Relation, text string, checkAs sqltypes
 func PolicyText(ctx *planner.Context, rel *catalog.Relation, cond *pg.Node) (text string, err error) {
 	defer catch(&err)
 	b := newBinder(ctx)
+	b.quiet = true // as in PostgreSQL
 	s := b.newScope(nil)
 	it := s.addRTE(s.relationRTE(rel, nil))
 	it.relOID, it.schema = rel.OID, rel.Schema

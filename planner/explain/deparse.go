@@ -227,6 +227,9 @@ func (d *deparser) call(c *expr.Call, implicit bool) string {
 			return "(" + d.text(c.Args[0], true) + " " + c.Op + " " + d.text(c.Args[1], true) + ")"
 		}
 	}
+	if (c.Proc.Name == "current_user" || c.Proc.Name == "session_user") && len(c.Args) == 0 {
+		return strings.ToUpper(c.Proc.Name)
+	}
 	if c.Proc.Name == "extract" && len(c.Args) == 2 {
 		if k, ok := c.Args[0].(*expr.Const); ok && !k.Val.Null {
 			return "EXTRACT(" + k.Val.S + " FROM " + d.text(c.Args[1], true) + ")"

@@ -27,6 +27,7 @@ var errorCodes = []struct {
 	{"memory exhausted", pgerror.SyntaxError, ""},
 	{"subquery in FROM must have an alias", pgerror.SyntaxError, "For example, FROM (SELECT ...) [AS] foo."},
 	{"VALUES in FROM must have an alias", pgerror.SyntaxError, "For example, FROM (VALUES ...) [AS] foo."},
+	{"unrecognized row security option", pgerror.SyntaxError, "Only PERMISSIVE or RESTRICTIVE policies are supported currently."},
 	{"LIMIT #,# syntax is not supported", pgerror.SyntaxError, "Use separate LIMIT and OFFSET clauses."},
 	{"interval precision specified twice", pgerror.SyntaxError, ""},
 	{"aggregates cannot have output arguments", pgerror.FeatureNotSupported, ""},
