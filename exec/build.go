@@ -64,6 +64,8 @@ func (x *Execution) buildNode(n planner.Node, used need) (built, error) {
 		return x.buildLimit(p, used)
 	case *planner.Append:
 		return x.buildAppend(p, used)
+	case *planner.MergeAppend:
+		return x.buildMergeAppend(p, used)
 	case *planner.SetOp:
 		return x.buildSetOp(p)
 	case *planner.Materialize:

@@ -25,7 +25,12 @@ type insertOp struct {
 	where    *expr.Program
 	both     []sqltypes.Datum // existing row, excluded row
 	updated  []sqltypes.Datum
-	ret      []sqltypes.Datum // a row for RETURNING, with its xmin and xmax
+	ret      []sqltypes.Datum // a row for RETURNING, with its xmin, xmax and tableoid
+
+	// Of a partitioned table: where rows go.
+	router *router
+	leaves map[sqltypes.OID]*insertOp
+	routed *routed // of a partition that rows are sent to
 }
 
 func (x *Execution) buildInsert(p *planner.Insert) (built, error) {
@@ -53,6 +58,9 @@ func (x *Execution) newInsert(m *modifyOp, p *planner.Insert) (*insertOp, error)
 		return nil, err
 	}
 	o.vecs = make([]*expr.Vec, len(o.progs))
+	if p.Target.Rel.Partitioning != nil {
+		o.router = x.newRouter()
+	}
 	if c := p.OnConflict; c != nil {
 		if o.set, err = x.compileAll(c.Set); err != nil {
 			return nil, err
@@ -102,7 +110,13 @@ func (o *insertOp) insert(_ *batch, at int, _ []sqltypes.Datum) error {
 
 // insertRow writes o.row.
 func (o *insertOp) insertRow() error {
+	if o.router != nil {
+		return o.routeRow()
+	}
 	if ok, err := o.w.before('i', nil, o.row); err != nil || !ok {
+		return err
+	}
+	if err := o.stillFits(); err != nil {
 		return err
 	}
 	if err := o.w.prepare(planner.PolicyInsert, o.row); err != nil {
@@ -147,14 +161,19 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 		return false, pgerror.New(pgerror.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 	}
-	n := len(o.row)
+	n := len(o.both) / 2
 	key, _, err := o.conflictKey(c)
 	if err != nil {
 		return false, err
 	}
 	old := o.both[:n]
+	set := o.set
+	if t := o.routed; t != nil {
+		old = make([]sqltypes.Datum, len(o.row))
+		set = programsInChild(o.set, t.toRoot.to, len(o.row))
+	}
 	mode := engine.LockNoKeyUpdate
-	for i, p := range o.set {
+	for i, p := range set {
 		if p != nil && o.w.keyAttrs[i] {
 			mode = engine.LockUpdate
 		}
@@ -174,7 +193,12 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 	if err != nil || outcome != engine.Locked {
 		return false, err
 	}
-	copy(o.both[n:], o.row)
+	if t := o.routed; t != nil {
+		copy(o.both, t.toRoot.row(old))
+		copy(o.both[n:], t.excluded.row(o.row))
+	} else {
+		copy(o.both[n:], o.row)
+	}
 	if o.where != nil {
 		d, err := o.where.Row(o.both, &o.x.params, o.x.env)
 		if err != nil || !d.True() {
@@ -185,7 +209,7 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 		return false, err
 	}
 	copy(o.updated, old)
-	for i, p := range o.set {
+	for i, p := range set {
 		if p == nil {
 			continue
 		}
@@ -195,6 +219,14 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 	}
 	if ok, err := o.w.before('u', old, o.updated); err != nil || !ok {
 		return true, err
+	}
+	if o.routed != nil {
+		if ok, err := o.w.bounds().fits(o.w.rel, o.updated); err != nil {
+			return false, err
+		} else if !ok {
+			return false, pgerror.New(pgerror.FeatureNotSupported, "invalid ON UPDATE specification").
+				WithDetail("The result tuple would appear in a different partition than the original tuple.")
+		}
 	}
 	if err := o.w.prepare(planner.PolicyUpdate, o.updated); err != nil {
 		return false, err
@@ -209,11 +241,16 @@ func (o *insertOp) update(c *engine.Conflict) (bool, error) {
 
 // yieldNew is yield of a row followed by its xmin and xmax.
 func (o *insertOp) yieldNew(row []sqltypes.Datum, xmax uint64) error {
-	if len(o.returning) == 0 {
+	top, rel := o, o.w.rel
+	if o.routed != nil {
+		top = o.routed.up
+		row = o.routed.toRoot.row(row)
+	}
+	if len(top.returning) == 0 {
 		return nil
 	}
-	o.ret = append(append(o.ret[:0], row...), xidDatum(o.x.txn.XidIfAssigned()), xidDatum(xmax))
-	return o.yield(o.ret)
+	top.ret = append(append(top.ret[:0], row...), xidDatum(o.x.txn.XidIfAssigned()), xidDatum(xmax), sqltypes.Int(int64(rel.OID)))
+	return top.yield(top.ret)
 }
 
 // xidDatum is the 32-bit form of a transaction id.

@@ -13,6 +13,7 @@ type lockRowsOp struct {
 	x       *Execution
 	in      built
 	marks   []planner.RowMark
+	trees   []map[uint64]*planner.Member // by mark; nil: one table
 	slots   []int
 	recheck []*expr.Program
 	bufs    [][]sqltypes.Datum
@@ -37,7 +38,12 @@ func (x *Execution) buildLockRows(p *planner.LockRows) (built, error) {
 	for _, m := range p.Marks {
 		s := in.slot(m.RefSlot)
 		o.slots = append(o.slots, s)
-		o.bufs = append(o.bufs, make([]sqltypes.Datum, len(m.Rel.Columns)))
+		o.trees = append(o.trees, treeOf(m.Tree))
+		n := len(m.Rel.Columns)
+		for _, k := range m.Tree {
+			n = max(n, len(k.Rel.Columns))
+		}
+		o.bufs = append(o.bufs, make([]sqltypes.Datum, n))
 	}
 	for _, r := range p.Recheck {
 		prog, err := x.compile(r.Cond)
@@ -110,7 +116,16 @@ func (o *lockRowsOp) lock(b *batch, i int) (bool, error) {
 		if !ok {
 			continue
 		}
-		outcome, err := o.x.txn.LockRow(o.x.ctx, m.Rel, &ref, m.Mode, m.Wait, o.bufs[k])
+		rel, attrs := m.Rel, []int16(nil)
+		if o.trees[k] != nil {
+			t := o.trees[k][ref.StorageOf()]
+			if t == nil {
+				return false, notInTree(&ref)
+			}
+			rel, attrs = t.Rel, t.Attrs
+		}
+		buf := o.bufs[k][:len(rel.Columns)]
+		outcome, err := o.x.txn.LockRow(o.x.ctx, rel, &ref, m.Mode, m.Wait, buf)
 		if err != nil {
 			return false, err
 		}
@@ -119,7 +134,13 @@ func (o *lockRowsOp) lock(b *batch, i int) (bool, error) {
 		case engine.Changed:
 			changed = true
 			for _, c := range m.Cols {
-				o.row[c.Col] = o.bufs[k][c.Attr-1]
+				a := c.Attr
+				if attrs != nil && a > 0 {
+					a = attrs[a-1]
+				}
+				if a > 0 {
+					o.row[c.Col] = buf[a-1]
+				}
 			}
 		default:
 			return false, nil

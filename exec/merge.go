@@ -19,6 +19,10 @@ var errNoRefs = errors.New("exec: the input carries no row references for the ta
 type mergeOp struct {
 	*changeOp
 	actions []mergeAction
+	members map[uint64]*planner.Member // by storage id; nil: one table
+	kids    map[uint64]*mergeOp
+	top     *mergeOp  // of a table of a tree: the statement's
+	ins     *insertOp // into a partitioned table
 }
 
 type mergeAction struct {
@@ -36,7 +40,7 @@ func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &mergeOp{changeOp: c}
+	o := &mergeOp{changeOp: c, members: treeOf(p.Tree)}
 	for i := range p.Actions {
 		a := mergeAction{MergeAction: &p.Actions[i]}
 		if a.cond, err = x.compile(a.Cond); err != nil {
@@ -91,6 +95,47 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 	if !matched {
 		return o.notMatched(row)
 	}
+	if o.members != nil {
+		k, err := o.kid(&ref)
+		if err != nil {
+			return err
+		}
+		return k.matched(ref, row)
+	}
+	return o.matched(ref, row)
+}
+
+// kid is the operator of the table that a row is of.
+func (o *mergeOp) kid(ref *engine.RowRef) (*mergeOp, error) {
+	id := ref.StorageOf()
+	if k := o.kids[id]; k != nil {
+		return k, nil
+	}
+	m := o.members[id]
+	if m == nil {
+		return nil, notInTree(ref)
+	}
+	c, err := o.changeOp.child(m)
+	if err != nil {
+		return nil, err
+	}
+	k := &mergeOp{changeOp: c, top: o}
+	for _, a := range o.actions {
+		if a.Kind == 'u' {
+			a.set = programsInChild(a.set, m.Attrs, len(m.Rel.Columns))
+			c.w.assigns(inChild(a.MergeAction.Set, m.Attrs, len(m.Rel.Columns)))
+		}
+		k.actions = append(k.actions, a)
+	}
+	if o.kids == nil {
+		o.kids = map[uint64]*mergeOp{}
+	}
+	o.kids[id] = k
+	return k, nil
+}
+
+// matched is what WHEN MATCHED says of a row.
+func (o *mergeOp) matched(ref engine.RowRef, row []sqltypes.Datum) error {
 	o.oldRow(row)
 	locked := false
 	for {
@@ -144,6 +189,13 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 		if ok, err := o.w.before('u', o.old, o.new); err != nil || !ok {
 			return err
 		}
+		if o.tree != nil {
+			if ok, err := o.fits(o.new); err != nil {
+				return err
+			} else if !ok {
+				return o.move(ref, o.old, o.new, row)
+			}
+		}
 		o.count()
 		if err := o.w.prepare(planner.PolicyUpdate, o.new); err != nil {
 			return err
@@ -154,6 +206,9 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 
 // notMatched inserts, if an action says so. The target's columns are NULL.
 func (o *mergeOp) notMatched(row []sqltypes.Datum) error {
+	if o.top != nil {
+		return o.top.notMatched(row)
+	}
 	for _, c := range o.oldCols {
 		if c >= 0 {
 			row[c] = sqltypes.Null
@@ -168,6 +223,16 @@ func (o *mergeOp) notMatched(row []sqltypes.Datum) error {
 	}
 	if err := assignRow(o.x, a.set, o.new, o.new, row); err != nil {
 		return err
+	}
+	if o.w.rel.Partitioning != nil {
+		if o.ins == nil {
+			if o.ins, err = o.x.inserter(o.w.t); err != nil {
+				return err
+			}
+		}
+		o.count()
+		copy(o.ins.row, o.new)
+		return o.ins.insertRow()
 	}
 	if ok, err := o.w.before('i', nil, o.new); err != nil || !ok {
 		return err

@@ -44,6 +44,10 @@ func eachInput(n planner.Node, f func(planner.Node)) {
 		for _, in := range p.Inputs {
 			f(in)
 		}
+	case *planner.MergeAppend:
+		for _, in := range p.Inputs {
+			f(in)
+		}
 	case *planner.SetOp:
 		f(p.Left)
 		f(p.Right)

@@ -209,7 +209,7 @@ func (p *pointPlan) write(plan *planner.Plan) (*modifyOp, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.delete = &deleteOp{c}
+			p.delete = &deleteOp{changeOp: c}
 			p.mode = engine.LockUpdate
 		}
 		return p.delete.modifyOp, p.runChange(p.delete.changeOp, p.delete.deleteRow, p.delete.writeGone)

@@ -12,6 +12,12 @@ import (
 // policy tests the conditions of row-level security of one kind on a row
 // (ExecWithCheckOptions). Error: 42501, which shows nothing of the row.
 func (w *tableWriter) policy(kind planner.PolicyKind, row []sqltypes.Datum) error {
+	if w.named != nil {
+		if len(w.named.policies) == 0 {
+			return nil
+		}
+		return w.named.policy(kind, w.toNamed.row(row))
+	}
 	for i, p := range w.policies {
 		c := &w.t.Policies[i]
 		if c.Kind != kind {

@@ -163,6 +163,9 @@ func (w *tableWriter) before(op byte, old, row []sqltypes.Datum) (bool, error) {
 
 // after queues AFTER ROW triggers and keeps what transition tables show.
 func (w *tableWriter) after(op byte, old, row []sqltypes.Datum) {
+	if w.named != nil && w.named.trig != nil {
+		w.named.trig.seen(op, old, row, w.toNamed)
+	}
 	ts := w.trig
 	if ts == nil {
 		return
@@ -190,6 +193,21 @@ func (w *tableWriter) after(op byte, old, row []sqltypes.Datum) {
 		}
 		keep()
 		w.x.fk.add(w.x, fkEvent{trigger: &TriggerCall{Rel: w.rel, Trigger: t, Op: op, Old: o, New: n, Changed: c}})
+	}
+}
+
+// seen keeps a row of another table of the tree for the transition tables of the
+// statement's target.
+func (ts *triggers) seen(op byte, old, row []sqltypes.Datum, shape *reshape) {
+	c := ts.transition(op)
+	if c == nil {
+		return
+	}
+	if old != nil {
+		c.Old = append(c.Old, cloneRow(shape.row(old)))
+	}
+	if row != nil {
+		c.New = append(c.New, cloneRow(shape.row(row)))
 	}
 }
 

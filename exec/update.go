@@ -16,6 +16,8 @@ type changeOp struct {
 	old     []sqltypes.Datum
 	new     []sqltypes.Datum
 	ret     []sqltypes.Datum // row and input columns, for RETURNING
+	tree    *treeChange      // of a table of a tree
+	mover   *insertOp        // of a statement over a partitioned table, see move
 }
 
 func (x *Execution) newChange(m *modifyOp, slot int, oldCols []int, recheck expr.Expr) (*changeOp, error) {
@@ -68,6 +70,12 @@ func (o *changeOp) refresh(row []sqltypes.Datum) {
 
 // yieldRow is RETURNING over a row's attributes and the input columns.
 func (o *changeOp) yieldRow(target, row []sqltypes.Datum) error {
+	if o.tree != nil {
+		if len(o.tree.up.returning) == 0 {
+			return nil
+		}
+		return o.tree.up.yieldRow(o.tree.toRoot.row(target), row)
+	}
 	if len(o.returning) == 0 {
 		return nil
 	}
@@ -79,7 +87,10 @@ func (o *changeOp) yieldRow(target, row []sqltypes.Datum) error {
 // updateOp is UPDATE.
 type updateOp struct {
 	*changeOp
-	set []*expr.Program
+	set     []*expr.Program
+	p       *planner.Update
+	members map[uint64]*planner.Member // by storage id; nil: one table
+	kids    map[uint64]*updateOp
 }
 
 func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
@@ -91,7 +102,7 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &updateOp{changeOp: c}
+	o := &updateOp{changeOp: c, p: p, members: treeOf(p.Tree)}
 	if o.set, err = x.compileAll(p.Set); err != nil {
 		return built{}, err
 	}
@@ -111,8 +122,38 @@ func (o *updateOp) update(b *batch, at int, row []sqltypes.Datum) error {
 	return o.updateRow(ref, row)
 }
 
+// kid is the operator of the table that a row is of.
+func (o *updateOp) kid(ref *engine.RowRef) (*updateOp, error) {
+	id := ref.StorageOf()
+	if k := o.kids[id]; k != nil {
+		return k, nil
+	}
+	m := o.members[id]
+	if m == nil {
+		return nil, notInTree(ref)
+	}
+	c, err := o.changeOp.child(m)
+	if err != nil {
+		return nil, err
+	}
+	k := &updateOp{changeOp: c, set: programsInChild(o.set, m.Attrs, len(m.Rel.Columns))}
+	c.w.assigns(inChild(o.p.Set, m.Attrs, len(m.Rel.Columns)))
+	if o.kids == nil {
+		o.kids = map[uint64]*updateOp{}
+	}
+	o.kids[id] = k
+	return k, nil
+}
+
 // updateRow updates the row of an input row.
 func (o *updateOp) updateRow(ref engine.RowRef, row []sqltypes.Datum) error {
+	if o.members != nil {
+		k, err := o.kid(&ref)
+		if err != nil {
+			return err
+		}
+		return k.updateRow(ref, row)
+	}
 	o.oldRow(row)
 	if err := o.assign(row); err != nil {
 		return err
@@ -134,6 +175,13 @@ func (o *updateOp) updateRow(ref engine.RowRef, row []sqltypes.Datum) error {
 func (o *updateOp) writeNew(ref engine.RowRef, row []sqltypes.Datum) error {
 	if ok, err := o.w.before('u', o.old, o.new); err != nil || !ok {
 		return err
+	}
+	if o.tree != nil {
+		if ok, err := o.fits(o.new); err != nil {
+			return err
+		} else if !ok {
+			return o.move(ref, o.old, o.new, row)
+		}
 	}
 	if err := o.w.prepare(planner.PolicyUpdate, o.new); err != nil {
 		return err
@@ -166,7 +214,11 @@ func assignRow(x *Execution, set []*expr.Program, old, new, row []sqltypes.Datum
 }
 
 // deleteOp is DELETE.
-type deleteOp struct{ *changeOp }
+type deleteOp struct {
+	*changeOp
+	members map[uint64]*planner.Member // by storage id; nil: one table
+	kids    map[uint64]*deleteOp
+}
 
 func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
 	m, err := x.newModify(p, p.Target, p.Input, p.Returning)
@@ -177,7 +229,7 @@ func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &deleteOp{c}
+	o := &deleteOp{changeOp: c, members: treeOf(p.Tree)}
 	m.run, m.events = o.delete, "d"
 	return m.built(), nil
 }
@@ -194,6 +246,26 @@ func (o *deleteOp) delete(b *batch, at int, row []sqltypes.Datum) error {
 }
 
 func (o *deleteOp) deleteRow(ref engine.RowRef, row []sqltypes.Datum) error {
+	if o.members != nil {
+		id := ref.StorageOf()
+		k := o.kids[id]
+		if k == nil {
+			m := o.members[id]
+			if m == nil {
+				return notInTree(&ref)
+			}
+			c, err := o.changeOp.child(m)
+			if err != nil {
+				return err
+			}
+			k = &deleteOp{changeOp: c}
+			if o.kids == nil {
+				o.kids = map[uint64]*deleteOp{}
+			}
+			o.kids[id] = k
+		}
+		return k.deleteRow(ref, row)
+	}
 	o.oldRow(row)
 	ok, err := o.lockOld(&ref, engine.LockUpdate, row)
 	if err != nil || !ok {

@@ -30,6 +30,14 @@ type tableWriter struct {
 	incoming   []planner.IncomingFK
 	deferrable []*catalog.Index // unique, checked later
 	trig       *triggers        // nil: none fires
+	// routed: who writes a row has made sure that the partition may have it.
+	routed bool
+	router *router
+	// named is the writer of the statement's target when this one is of another table
+	// of its tree: policies, views and transition tables are the target's. toNamed
+	// turns rows.
+	named   *tableWriter
+	toNamed *reshape
 }
 
 func (x *Execution) newTableWriter(t *planner.Target) (*tableWriter, error) {
@@ -152,6 +160,23 @@ func (w *tableWriter) prepare(kind planner.PolicyKind, row []sqltypes.Datum) err
 				WithDetail("%s", w.failingRow(row)).WithTable(w.schema(), w.rel.Name).WithConstraint(name)
 		}
 	}
+	if w.rel.Bound != nil && !w.routed {
+		ok, err := w.bounds().fits(w.rel, row)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return w.outOfBounds(row)
+		}
+	}
+	if w.named != nil {
+		return w.named.viewsHold(w.toNamed.row(row))
+	}
+	return w.viewsHold(row)
+}
+
+// viewsHold tests the check options of the views that the statement wrote through.
+func (w *tableWriter) viewsHold(row []sqltypes.Datum) error {
 	for i, p := range w.views {
 		d, err := p.Row(row, &w.x.params, w.x.env)
 		if err != nil {

@@ -85,6 +85,7 @@ func compile(pc *planner.Context, node *pg.Node) (*planner.Plan, error) {
 		return nil, err
 	}
 	if pc.IndexExprs == nil {
+		pc.PartitionExprs = func(rel *catalog.Relation) []expr.Expr { return partitionExprs(pc, rel) }
 		pc.IndexExprs = func(rel *catalog.Relation, ix *catalog.Index) ([]expr.Expr, expr.Expr) {
 			return indexExprs(pc, rel, ix)
 		}
@@ -122,6 +123,19 @@ func indexExprs(pc *planner.Context, rel *catalog.Relation, ix *catalog.Index) (
 		}
 	}
 	return keys, pred
+}
+
+// partitionExprs are the expressions of a partition key, nil for plain columns.
+func partitionExprs(pc *planner.Context, rel *catalog.Relation) []expr.Expr {
+	out := make([]expr.Expr, len(rel.Partitioning.Keys))
+	for i, k := range rel.Partitioning.Keys {
+		if k.Attr == 0 {
+			if e, err := bind.RelationExpr(pc, rel, k.Expr); err == nil {
+				out[i] = e
+			}
+		}
+	}
+	return out
 }
 
 // executor is session.Executor over package exec.

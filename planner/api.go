@@ -33,6 +33,9 @@ type Context struct {
 	// and predicate, bound over the table's attributes (Col.Idx = attribute-1); asked
 	// only for indexes that have either. Nil: such indexes are not used for reading.
 	IndexExprs func(rel *catalog.Relation, ix *catalog.Index) (keys []expr.Expr, pred expr.Expr)
+	// PartitionExprs returns the expressions of a table's partition key (nil entries for
+	// plain columns), bound over its attributes. Nil: such keys do not prune.
+	PartitionExprs func(rel *catalog.Relation) []expr.Expr
 	// Explain: the plan is to be shown; columns get the texts that EXPLAIN prints.
 	Explain bool
 	// ParamValues, when not nil, are the values a custom plan is made for: the plan

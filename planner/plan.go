@@ -380,9 +380,19 @@ type (
 		Count, Offset expr.Expr // nil: none
 		WithTies      []SortKey // FETCH … WITH TIES: the ORDER BY
 	}
+	// Append yields the rows of its inputs one after the other.
 	Append struct {
 		Base
 		Inputs []Node
+		// Prune, when not nil, tells at each start which inputs can have rows.
+		Prune *Pruning
+	}
+	// MergeAppend merges inputs that are sorted on Keys.
+	MergeAppend struct {
+		Base
+		Inputs []Node
+		Keys   []SortKey
+		Prune  *Pruning
 	}
 	// SetOp is INTERSECT / EXCEPT [ALL] by hashing.
 	SetOp struct {
@@ -408,6 +418,8 @@ type (
 		RefSlot int
 		Mode    engine.RowLock
 		Wait    engine.WaitPolicy
+		// Tree are the tables that Rel's name stands for, nil when it is Rel alone.
+		Tree []*Member
 		// Cols maps attributes of Rel to input columns that must be refreshed when the row changed.
 		Cols []AttrCol
 	}
@@ -451,6 +463,8 @@ type (
 		// Recheck is the whole condition over the input columns, re-evaluated when the row changed.
 		Recheck   expr.Expr
 		Returning []expr.Expr // over new row's attributes (0…n-1), then input columns (n…)
+		// Tree are the tables whose rows the input has, nil when it is Target's alone.
+		Tree []*Member
 	}
 	Delete struct {
 		Base
@@ -460,6 +474,7 @@ type (
 		OldCols   []int
 		Recheck   expr.Expr
 		Returning []expr.Expr // over old row's attributes, then input columns
+		Tree      []*Member   // as Update's
 	}
 	// Merge: input = source LEFT JOIN target; TargetRef absent means not matched.
 	Merge struct {
@@ -470,6 +485,7 @@ type (
 		OldCols []int
 		Recheck expr.Expr
 		Actions []MergeAction
+		Tree    []*Member // as Update's
 	}
 	MergeAction struct {
 		Matched bool
@@ -498,6 +514,42 @@ type Target struct {
 	Incoming []IncomingFK
 	// Defaults by attribute-1, over nothing; only for referential actions (SET DEFAULT).
 	Defaults []expr.Expr
+	// PartKeys are the expressions of a partition key, nil for plain columns.
+	PartKeys []expr.Expr
+}
+
+// Member is one of the tables that the name of a partitioned table, or of one that
+// others inherit from, stands for.
+type Member struct {
+	Rel *catalog.Relation
+	// Attrs are Rel's attributes by attribute-1 of the table that was named.
+	Attrs []int16
+	// OldCols, for what writes: the input column of Rel's attribute i+1; -1 dropped.
+	OldCols []int
+}
+
+// Pruning tells which inputs of an Append can have rows, by conditions on the
+// partition key whose values are known when it starts.
+type Pruning struct {
+	Steps []PruneStep // all must keep an input
+	// Removed counts the inputs that were left out while planning (EXPLAIN does not show them).
+	Removed int
+}
+
+// PruneStep is the conditions on one partitioned table.
+type PruneStep struct {
+	Parts *catalog.Partitions
+	Conds []PruneCond
+	// Inputs are, by partition, the inputs of the Append below it.
+	Inputs [][]int
+}
+
+// PruneCond is a catalog.KeyCond whose values are still to be computed.
+type PruneCond struct {
+	Key    int
+	Op     byte
+	Values []expr.Expr
+	Array  bool // Values[0] is an array of the values
 }
 
 type ViewCheck struct {

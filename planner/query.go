@@ -95,6 +95,7 @@ type RTE struct {
 
 	Rel             *catalog.Relation // RTERelation; Cols[i] is live attribute Attrs[i]
 	Attrs           []int16
+	Only            bool             // RTERelation: without what inherits from it
 	Virtual         *VirtualRelation // RTEVirtual
 	Sample          *Sample
 	Sub             *Query // RTESubquery (views too: ViewOID tells)

@@ -16,6 +16,7 @@ type builder struct {
 	roles     tableEdit[*Role]
 	databases tableEdit[*Database]
 	stats     cowEdit[oidKey, *TableStats]
+	children  cowEdit[oidKey, []OID]
 }
 
 type tableEdit[T comparable] struct {
@@ -60,6 +61,7 @@ func (c *Catalog) edit(changes []Change) *Catalog {
 	b.roles = editTable(&n.roles)
 	b.databases = editTable(&n.databases)
 	b.stats.m = &n.stats
+	b.children.m = &n.children
 	typesChanged, relsChanged := false, false
 	for _, ch := range changes {
 		if !ch.Kind.Shared() && ch.DB != c.DB {
@@ -70,7 +72,7 @@ func (c *Catalog) edit(changes []Change) *Catalog {
 		relsChanged = relsChanged || ch.Kind == ObjRelation
 	}
 	if typesChanged || relsChanged {
-		n.built = new(typeCache)
+		n.built, n.parted = new(typeCache), new(partitionCache)
 	}
 	if typesChanged {
 		b.refreshPhysical()
@@ -176,6 +178,7 @@ func (b *builder) putType(oid OID, d *UserType) {
 
 func (b *builder) putRelation(oid OID, d *Relation) {
 	var old nameKey
+	b.inherit(oid, d)
 	if o := b.c.Relation(oid); o != nil {
 		old = nameKey{o.Schema, o.Name}
 		for _, ix := range o.Indexes {

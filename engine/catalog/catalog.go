@@ -29,7 +29,9 @@ type Catalog struct {
 	defaultACL []*DefaultACL
 	stats      cow[oidKey, *TableStats]
 	sharding   sharding
+	children   cow[oidKey, []OID] // relations by what they inherit from, ascending
 	built      *typeCache
+	parted     *partitionCache
 }
 
 type indexRef struct {

@@ -17,7 +17,9 @@ const (
 	KindView      RelKind = 'v'
 	KindMatView   RelKind = 'm'
 	KindComposite RelKind = 'c'
-	KindVirtual   RelKind = 'V' // served by a provider: pg_catalog, information_schema, ostraka.*
+	// KindPartitioned is a partitioned table: its rows are in its partitions.
+	KindPartitioned RelKind = 'p'
+	KindVirtual     RelKind = 'V' // served by a provider: pg_catalog, information_schema, ostraka.*
 	// KindCollection is a collection of documents: columns key and doc, reached
 	// through the doc functions only.
 	KindCollection RelKind = 'D'
@@ -71,6 +73,13 @@ type Relation struct {
 	RowSecurity      bool      `json:",omitempty"`
 	ForceRowSecurity bool      `json:",omitempty"`
 
+	// Parents are the tables that it inherits from, in order; a partition has one.
+	Parents []OID `json:",omitempty"`
+	// Partitioning is how the rows of a partitioned table are spread, nil for others.
+	Partitioning *Partitioning `json:",omitempty"`
+	// Bound is which rows of its parent a partition has, nil for others.
+	Bound *PartitionBound `json:",omitempty"`
+
 	phys *physical // what the store derived from the descriptor; see Physical
 }
 
@@ -91,6 +100,8 @@ type Trigger struct {
 	When string `json:",omitempty"`
 	// Enabled is tgenabled: O, D, R or A.
 	Enabled byte
+	// Parent is the trigger of the partitioned table that this one is the clone of.
+	Parent OID `json:",omitempty"`
 	// Constraint, Deferrable and Deferred are CREATE CONSTRAINT TRIGGER's.
 	Constraint, Deferrable, Deferred bool
 	// OldTable and NewTable name the transition tables, "" none.
@@ -149,6 +160,10 @@ type Column struct {
 	Comment       string
 	ACL           []ACLItem
 	OwnedSequence OID // serial, identity
+	// Inherited counts the direct parents that have the column (attinhcount);
+	// NotLocal: it is there only because they have (attislocal is false).
+	Inherited int  `json:",omitempty"`
+	NotLocal  bool `json:",omitempty"`
 }
 
 // Index is a secondary index or the primary key. The primary key has no key
@@ -177,6 +192,10 @@ type Index struct {
 	ConstraintComment             string
 	ClusterOn                     bool // CLUSTER … USING it: shown, rows are where the table's key puts them
 	ReplicaIdentity               bool
+	// Parent is the index of the partitioned table that this one is part of.
+	Parent OID `json:",omitempty"`
+	// Invalid: an index of a partitioned table that not all partitions have part in.
+	Invalid bool `json:",omitempty"`
 }
 
 // Stored reports whether the index has entries. Indexes of the other access
@@ -210,6 +229,9 @@ type Check struct {
 	NotValid  bool
 	NoInherit bool
 	Comment   string
+	// Inherited and NotLocal are as a Column's.
+	Inherited int  `json:",omitempty"`
+	NotLocal  bool `json:",omitempty"`
 }
 
 // ForeignKey is a foreign key of the relation that holds it.
@@ -226,6 +248,8 @@ type ForeignKey struct {
 	Deferrable, InitiallyDeferred bool
 	NotValid                      bool
 	Comment                       string
+	// Parent is the foreign key of the partitioned table that this one is the clone of.
+	Parent OID `json:",omitempty"`
 }
 
 // Sequence is the definition of a sequence (pg_sequence); its value is in the state.

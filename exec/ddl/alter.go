@@ -41,8 +41,7 @@ func (r *run) alterTable(n *pg.AlterTableStmt) error {
 	for _, c := range n.Cmds {
 		cmd := c.GetAlterTableCmd()
 		// Every command works on what the one before left.
-		b := &builder{run: r, rel: copyRelation(r.catalog().Relation(rel.OID)), schema: r.catalog().Schema(rel.Schema)}
-		if err := b.alter(cmd); err != nil {
+		if err := r.alterTree(rel.OID, cmd, n.Relation.Inh, false); err != nil {
 			return err
 		}
 	}
@@ -86,7 +85,7 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 	if err := typedRefuses(b.rel, cmd.Subtype); err != nil {
 		return err
 	}
-	if b.rel.Kind != catalog.KindTable {
+	if b.rel.Kind != catalog.KindTable && b.rel.Kind != catalog.KindPartitioned {
 		switch cmd.Subtype {
 		case pg.AlterTableType_AT_ChangeOwner, pg.AlterTableType_AT_SetRelOptions, pg.AlterTableType_AT_ResetRelOptions:
 		case pg.AlterTableType_AT_ColumnDefault:
@@ -159,6 +158,16 @@ func (b *builder) alter(cmd *pg.AlterTableCmd) error {
 		if err := replicaIdentity(b.rel, cmd.Def.GetReplicaIdentityStmt()); err != nil {
 			return err
 		}
+	case pg.AlterTableType_AT_AddInherit:
+		return b.addParent(cmd.Def.GetRangeVar())
+	case pg.AlterTableType_AT_DropInherit:
+		return b.dropParent(cmd.Def.GetRangeVar())
+	case pg.AlterTableType_AT_AttachPartition:
+		return b.attachPartition(cmd.Def.GetPartitionCmd())
+	case pg.AlterTableType_AT_DetachPartition:
+		return b.detachPartition(cmd.Def.GetPartitionCmd())
+	case pg.AlterTableType_AT_DetachPartitionFinalize:
+		return b.finalizeDetach(cmd.Def.GetPartitionCmd())
 	case pg.AlterTableType_AT_AddOf:
 		return b.addOf(cmd.Def.GetTypeName())
 	case pg.AlterTableType_AT_DropOf:

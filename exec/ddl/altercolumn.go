@@ -193,7 +193,7 @@ func (b *builder) alterAddColumn(cmd *pg.AlterTableCmd) error {
 			return err
 		}
 	} else if col.NotNull && (!col.HasMissing || col.Missing.Null) {
-		rows, err := b.s.Query(b.ctx, "SELECT 1 FROM "+b.qualified(old)+" LIMIT 1")
+		rows, err := b.s.Query(b.ctx, "SELECT 1 FROM ONLY "+b.qualified(old)+" LIMIT 1")
 		if err != nil {
 			return err
 		}

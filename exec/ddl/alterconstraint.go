@@ -68,7 +68,9 @@ func (b *builder) dropKey(i int, cascade bool) error {
 	if ix.Clustered {
 		return b.rewrite(old, nil)
 	}
-	b.run.schema().DeleteStorage(ix.StorageID)
+	if ix.StorageID != 0 {
+		b.run.schema().DeleteStorage(ix.StorageID)
+	}
 	b.put()
 	return nil
 }

@@ -35,6 +35,8 @@ func (r *run) alterIndex(rel *catalog.Relation, ix *catalog.Index, n *pg.AlterTa
 			if ix.Options, err = changeOptions(ix.Options, ix.Method, cmd); err != nil {
 				return err
 			}
+		case pg.AlterTableType_AT_AttachPartition:
+			return r.attachIndex(rel, ix, cmd.Def.GetPartitionCmd())
 		case pg.AlterTableType_AT_SetStatistics:
 			if err := setIndexStatistics(cp, ix, cmd); err != nil {
 				return err

@@ -54,6 +54,16 @@ func (r *run) analyze(n *pg.VacuumStmt) error {
 		return nil
 	}
 	for _, rel := range rels {
+		if rel.Kind == catalog.KindPartitioned && len(n.Rels) > 0 {
+			for _, part := range r.catalog().Tree(rel) {
+				if part.Partitioning == nil {
+					if err := r.analyzeOne(part); err != nil {
+						return err
+					}
+				}
+			}
+			continue
+		}
 		if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindMatView || rel.TimeSeries {
 			continue
 		}

@@ -64,6 +64,12 @@ func (b *builder) addCheck(c *pg.Constraint, isNew bool) error {
 	if err != nil {
 		return err
 	}
+	if done, err := b.mergeCheck(c, text); done || err != nil {
+		return err
+	}
+	if c.IsNoInherit && b.rel.Partitioning != nil {
+		return pgerror.New(pgerror.InvalidTableDefinition, "cannot add NO INHERIT constraint to partitioned table %q", b.rel.Name)
+	}
 	attrs := attrsOf(cond)
 	column := ""
 	if len(attrs) == 1 {
@@ -78,6 +84,9 @@ func (b *builder) addCheck(c *pg.Constraint, isNew bool) error {
 		return err
 	}
 	check := &catalog.Check{OID: oid, Name: name, Expr: text, Attrs: attrs, NotValid: c.SkipValidation, NoInherit: c.IsNoInherit}
+	if b.fromParent {
+		check.Inherited, check.NotLocal = 1, true
+	}
 	if !isNew && !c.SkipValidation {
 		if err := b.validateCheck(check); err != nil {
 			return err
@@ -88,7 +97,7 @@ func (b *builder) addCheck(c *pg.Constraint, isNew bool) error {
 }
 
 func (b *builder) validateCheck(c *catalog.Check) error {
-	rows, err := b.s.Query(b.ctx, "SELECT 1 FROM "+b.qualified(b.rel)+" WHERE NOT ("+c.Expr+") LIMIT 1")
+	rows, err := b.s.Query(b.ctx, "SELECT 1 FROM ONLY "+b.qualified(b.rel)+" WHERE NOT ("+c.Expr+") LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -119,9 +128,21 @@ func (r *run) qualified(rel *catalog.Relation) string {
 	return quoteIdent(r.catalog().Schema(rel.Schema).Name) + "." + quoteIdent(rel.Name)
 }
 
+// whole is the relation's name for reading what a constraint on it is about: a
+// partitioned table's partitions, but not the children of others.
+func (r *run) whole(rel *catalog.Relation) string {
+	if rel.Partitioning != nil {
+		return r.qualified(rel)
+	}
+	return "ONLY " + r.qualified(rel)
+}
+
 // addKey makes the index of a PRIMARY KEY or UNIQUE constraint.
 func (b *builder) addKey(c *pg.Constraint, isNew bool) error {
 	if c.Indexname != "" {
+		if b.rel.Partitioning != nil {
+			return pgerror.New(pgerror.FeatureNotSupported, "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported on partitioned tables")
+		}
 		return b.adoptIndex(c)
 	}
 	primary := c.Contype == pg.ConstrType_CONSTR_PRIMARY
@@ -175,12 +196,19 @@ func (b *builder) addKey(c *pg.Constraint, isNew bool) error {
 	if b.constraintExists(ix.Name) {
 		return pgerror.New(pgerror.DuplicateObject, "constraint %q for relation %q already exists", ix.Name, b.rel.Name)
 	}
+	word := "UNIQUE"
+	if primary {
+		word = "PRIMARY KEY"
+	}
+	if err := b.coversKey(ix, word); err != nil {
+		return err
+	}
 	ix.Constraint = ix.Name
 	if ix.ConstraintOID, err = b.newOID(); err != nil {
 		return err
 	}
 	// The table is clustered by a primary key without included columns.
-	if primary && !c.Deferrable && keysClusterable(b.catalog(), ix) {
+	if primary && !c.Deferrable && b.rel.Partitioning == nil && keysClusterable(b.catalog(), ix) {
 		if isNew {
 			ix.Clustered = true
 		} else {
@@ -289,7 +317,7 @@ func adoptable(rel *catalog.Relation, ix *catalog.Index, c *pg.Constraint) error
 }
 
 func (b *builder) validateNotNull(col *catalog.Column) error {
-	rows, err := b.s.Query(b.ctx, "SELECT 1 FROM "+b.qualified(b.rel)+" WHERE "+quoteIdent(col.Name)+" IS NULL LIMIT 1")
+	rows, err := b.s.Query(b.ctx, "SELECT 1 FROM ONLY "+b.qualified(b.rel)+" WHERE "+quoteIdent(col.Name)+" IS NULL LIMIT 1")
 	if err != nil {
 		return err
 	}
@@ -359,6 +387,10 @@ func (b *builder) addForeignKey(c *pg.Constraint, isNew bool) error {
 	if fk.OID, err = b.newOID(); err != nil {
 		return err
 	}
+	if c.SkipValidation && b.rel.Partitioning != nil {
+		return pgerror.New(pgerror.WrongObjectType, "cannot add NOT VALID foreign key on partitioned table %q referencing relation %q", b.rel.Name, parent.Name).
+			WithDetail("This feature is not yet supported on partitioned tables.")
+	}
 	if !isNew && !c.SkipValidation {
 		if err := b.validateForeignKey(fk, parent); err != nil {
 			return err
@@ -366,6 +398,14 @@ func (b *builder) addForeignKey(c *pg.Constraint, isNew bool) error {
 	}
 	b.rel.ForeignKeys = append(b.rel.ForeignKeys, fk)
 	b.put()
+	if b.rel.Partitioning == nil || isNew {
+		return nil
+	}
+	for _, part := range b.catalog().Partitions(b.catalog().Relation(b.rel.OID)).Parts {
+		if err := b.cloneForeignKey(b.rel.OID, part.OID, fk); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -377,7 +417,7 @@ func (b *builder) referenced(c *pg.Constraint) (*catalog.Relation, error) {
 			return b.rel, nil
 		}
 	}
-	parent, err := b.relation(rv, engine.ShareRowExclusive, "r", "table")
+	parent, err := b.relation(rv, engine.ShareRowExclusive, "rp", "table")
 	if err != nil {
 		return nil, err
 	}
@@ -446,8 +486,8 @@ func (b *builder) validateForeignKey(fk *catalog.ForeignKey, parent *catalog.Rel
 		on = append(on, "p."+quoteIdent(parent.Columns[fk.RefAttrs[i]-1].Name)+" = "+c)
 		notNull = append(notNull, c+" IS NOT NULL")
 	}
-	sql := "SELECT " + strings.Join(cols, ", ") + " FROM " + b.qualified(b.rel) + " c WHERE " + strings.Join(notNull, " AND ") +
-		" AND NOT EXISTS (SELECT 1 FROM " + b.qualified(parent) + " p WHERE " + strings.Join(on, " AND ") + ") LIMIT 1"
+	sql := "SELECT " + strings.Join(cols, ", ") + "  FROM " + b.whole(b.rel) + " c WHERE " + strings.Join(notNull, " AND ") +
+		" AND NOT EXISTS (SELECT 1 FROM " + b.whole(parent) + " p WHERE " + strings.Join(on, " AND ") + ") LIMIT 1"
 	rows, err := b.s.Query(b.ctx, sql)
 	if err != nil || len(rows) == 0 {
 		return err

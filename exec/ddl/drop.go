@@ -111,6 +111,9 @@ func (r *run) dropRelations(n *pg.DropStmt, cascade bool) error {
 		if ix != nil {
 			kind = catalog.KindIndex
 		}
+		if kind == catalog.KindPartitioned {
+			kind = catalog.KindTable
+		}
 		if kind != want && !(kind == catalog.KindVirtual && want == catalog.KindTable) {
 			return wrongKind(name, want, kind)
 		}
@@ -190,12 +193,32 @@ func (d *dropper) dropAll(rels []*catalog.Relation) error {
 			d.gone[v.OID] = true
 			queue = append(queue, v)
 		}
+		for _, child := range d.catalog().Children(rel.OID) {
+			if d.gone[child.OID] {
+				continue
+			}
+			if child.Bound == nil {
+				desc := "table " + d.visibleName(child)
+				if !d.cascade {
+					blockers = append(blockers, desc+" depends on table "+d.visibleName(rel))
+					continue
+				}
+				d.also = append(d.also, desc)
+			}
+			// A partition goes with its table.
+			d.gone[child.OID] = true
+			queue = append(queue, child)
+		}
 		for _, child := range d.referencing(rel.OID) {
 			if d.gone[child.OID] {
 				continue
 			}
 			for _, fk := range child.ForeignKeys {
 				if fk.RefTable != rel.OID {
+					continue
+				}
+				if fk.Parent != 0 {
+					d.constraints = append(d.constraints, fkRef{child.OID, fk.Name})
 					continue
 				}
 				desc := "constraint " + fk.Name + " on table " + d.visibleName(child)
@@ -293,7 +316,7 @@ func (r *run) visibleName(rel *catalog.Relation) string {
 
 // dropOne removes a relation, its storage, row type and owned sequences.
 func (d *dropper) dropOne(rel *catalog.Relation) {
-	if rel.Kind == catalog.KindTable || rel.Kind == catalog.KindMatView {
+	if rel.Kind == catalog.KindTable || rel.Kind == catalog.KindPartitioned || rel.Kind == catalog.KindMatView {
 		d.dropStorage(rel)
 	}
 	for _, c := range rel.Columns {
@@ -402,9 +425,26 @@ func (d *dropper) dropIndex(rel *catalog.Relation, ix *catalog.Index) error {
 		cp.ForeignKeys = slices.DeleteFunc(cp.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Name == child.name })
 		d.schema().PutRelation(cp)
 	}
+	if ix.Parent != 0 && !d.gone[ix.Parent] {
+		_, up := d.catalog().Index(ix.Parent)
+		return pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop index %s because index %s requires it", ix.Name, up.Name).
+			WithHint("You can drop index %s instead.", up.Name)
+	}
+	d.gone[ix.OID] = true
+	for _, part := range d.catalog().Children(rel.OID) {
+		for _, k := range part.Indexes {
+			if k.Parent == ix.OID {
+				if err := d.dropIndex(part, k); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	cp := copyRelation(d.catalog().Relation(rel.OID))
 	cp.Indexes = slices.DeleteFunc(cp.Indexes, func(i *catalog.Index) bool { return i.OID == ix.OID })
-	d.schema().DeleteStorage(ix.StorageID)
+	if ix.StorageID != 0 {
+		d.schema().DeleteStorage(ix.StorageID)
+	}
 	d.schema().PutRelation(cp)
 	return nil
 }

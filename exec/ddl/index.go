@@ -13,7 +13,7 @@ import (
 )
 
 func (r *run) createIndex(n *pg.IndexStmt) error {
-	rel, err := r.relation(n.Relation, engine.Share, "rm", "table or materialized view")
+	rel, err := r.relation(n.Relation, engine.Share, "rmp", "table or materialized view")
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,10 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 	if err != nil {
 		return err
 	}
-	b := &builder{run: r, rel: copyRelation(rel), schema: r.catalog().Schema(rel.Schema)}
+	b := &builder{run: r, rel: copyRelation(rel), schema: r.catalog().Schema(rel.Schema), only: !n.Relation.Inh}
+	if rel.Partitioning != nil && n.Concurrent {
+		return pgerror.New(pgerror.FeatureNotSupported, "cannot create index on partitioned table %q concurrently", rel.Name)
+	}
 	ix := &catalog.Index{Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct, Method: method.name}
 	for _, p := range n.IndexParams {
 		key, err := b.indexKey(p.GetIndexElem(), method)
@@ -54,6 +57,9 @@ func (r *run) createIndex(n *pg.IndexStmt) error {
 		}
 	}
 	if ix.Options, err = checkedOptions(method.name, n.Options, false); err != nil {
+		return err
+	}
+	if err := b.coversKey(ix, "UNIQUE"); err != nil {
 		return err
 	}
 	if n.Idxname == "" {
@@ -229,6 +235,23 @@ func (b *builder) addIndex(ix *catalog.Index, isNew bool) error {
 	if ix.OID, err = b.newOID(); err != nil {
 		return err
 	}
+	if b.rel.Partitioning != nil {
+		ix.Clustered, ix.Ready = false, true
+		ix.Invalid = !isNew && b.only && b.catalog().HasChildren(b.rel.OID)
+		if ix.Primary {
+			b.rel.Indexes = append([]*catalog.Index{ix}, b.rel.Indexes...)
+		} else {
+			b.rel.Indexes = append(b.rel.Indexes, ix)
+		}
+		if isNew {
+			return nil
+		}
+		b.put()
+		if b.only {
+			return nil
+		}
+		return b.spread(b.rel.OID, ix.OID)
+	}
 	if !ix.Clustered {
 		if ix.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
 			return err
@@ -286,6 +309,10 @@ func (b *builder) clusterBy(ix *catalog.Index) error {
 // rewrite copies all rows of old into b.rel under new storage ids; exprs, by
 // attribute - 1, gives SQL for columns whose value changes (nil: as it was).
 func (b *builder) rewrite(old *catalog.Relation, exprs map[int16]string) error {
+	if b.rel.Partitioning != nil { // its rows are its partitions'
+		b.put()
+		return b.txn.StartStatement(b.ctx)
+	}
 	var cols []string
 	var attrs []int16
 	for _, c := range b.rel.Columns {
@@ -321,7 +348,7 @@ func (b *builder) rewrite(old *catalog.Relation, exprs map[int16]string) error {
 		row[i] = sqltypes.Null
 	}
 	// The old descriptor is still in the catalogue while the rows are read.
-	sql := "SELECT " + strings.Join(cols, ", ") + " FROM " + b.qualified(old)
+	sql := "SELECT " + strings.Join(cols, ", ") + " FROM ONLY " + b.qualified(old)
 	err = b.s.QueryEach(b.ctx, sql, func(vals []sqltypes.Datum) error {
 		for i, a := range attrs {
 			c := next.Columns[a-1]
@@ -359,6 +386,9 @@ func uniqueOnBuild(err error) error {
 
 // newStorage gives the relation and its indexes fresh, empty storage.
 func (b *builder) newStorage() error {
+	if b.rel.Partitioning != nil {
+		return nil
+	}
 	var err error
 	if b.rel.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
 		return err
@@ -379,7 +409,7 @@ func (r *run) dropStorage(rel *catalog.Relation) {
 		r.schema().DeleteStorage(rel.StorageID)
 	}
 	for _, ix := range rel.Indexes {
-		if !ix.Clustered {
+		if !ix.Clustered && ix.StorageID != 0 {
 			r.schema().DeleteStorage(ix.StorageID)
 		}
 	}

@@ -51,7 +51,7 @@ func (r *run) reindex(n *pg.ReindexStmt) error {
 		return noRelation(n.Relation.Schemaname, n.Relation.Relname)
 	case index && ix == nil:
 		return pgerror.New(pgerror.WrongObjectType, "%q is not an index", n.Relation.Relname)
-	case !index && (ix != nil || rel.Kind != catalog.KindTable && rel.Kind != catalog.KindMatView && rel.Kind != catalog.KindVirtual):
+	case !index && (ix != nil || rel.Kind != catalog.KindTable && rel.Kind != catalog.KindPartitioned && rel.Kind != catalog.KindMatView && rel.Kind != catalog.KindVirtual):
 		return pgerror.New(pgerror.WrongObjectType, "%q is not a table or materialized view", n.Relation.Relname)
 	case !r.hasRole(rel.Owner):
 		word := kindWord(rel.Kind)
@@ -66,7 +66,7 @@ func (r *run) reindex(n *pg.ReindexStmt) error {
 	}
 	b := &builder{run: r, rel: copyRelation(rel)}
 	for _, i := range b.rel.Indexes {
-		if i.Clustered || !i.Stored() || ix != nil && i.OID != ix.OID {
+		if i.Clustered || !i.Stored() || rel.Partitioning != nil || ix != nil && i.OID != ix.OID {
 			continue
 		}
 		r.schema().DeleteStorage(i.StorageID)

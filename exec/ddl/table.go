@@ -27,6 +27,13 @@ type builder struct {
 	serials []*serial
 	// index of a LIKE … INCLUDING INDEXES source.
 	likeIndexes []likeIndex
+	// inh is what a new table has from its parents, nil without any.
+	inh *inherited
+	// fromParent: the change is one of a parent, and comes down to this table.
+	fromParent bool
+	parentOf   sqltypes.OID // that parent, where it matters
+	// only: the children are left as they are.
+	only bool
 	// convert changes stored values while rows are rewritten, by attribute.
 	convert map[int16]func(sqltypes.Datum) sqltypes.Datum
 }
@@ -39,12 +46,6 @@ type serial struct {
 }
 
 func (r *run) createTable(n *pg.CreateStmt) error {
-	switch {
-	case len(n.InhRelations) > 0 && n.Partbound == nil:
-		return pgerror.NotSupported("table inheritance (INHERITS)")
-	case n.Partbound != nil || n.Partspec != nil:
-		return pgerror.NotSupported("table partitioning")
-	}
 	temp := n.Relation.Relpersistence == "t" || n.Relation.Schemaname == "pg_temp"
 	schema, err := r.creationSchema(n.Relation.Schemaname, temp)
 	if err != nil {
@@ -80,11 +81,27 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 			return err
 		}
 	}
+	if n.Partspec != nil {
+		if len(n.InhRelations) > 0 && n.Partbound == nil {
+			return pgerror.New(pgerror.InvalidObjectDefinition, "cannot create partitioned table as inheritance child")
+		}
+		b.rel.Kind = catalog.KindPartitioned
+		if len(b.rel.Options) > 0 {
+			name, _, _ := strings.Cut(b.rel.Options[0], "=")
+			return pgerror.New(pgerror.WrongObjectType, "cannot specify storage parameters for a partitioned table").
+				WithHint("Specify storage parameters for its leaf partitions, instead.").WithColumn(name)
+		}
+	}
+	if len(n.InhRelations) > 0 {
+		if err := b.inherit(n.InhRelations, n.Partbound != nil); err != nil {
+			return err
+		}
+	}
 	given := map[string]bool{}
 	for _, elt := range n.TableElts {
 		switch e := elt.Node.(type) {
 		case *pg.Node_ColumnDef:
-			if n.OfTypename != nil {
+			if n.OfTypename != nil || n.Partbound != nil {
 				err = b.columnWithOptions(e.ColumnDef, given)
 			} else {
 				err = b.addColumn(e.ColumnDef)
@@ -108,10 +125,29 @@ func (r *run) createTable(n *pg.CreateStmt) error {
 	if len(b.rel.Columns) > maxColumns {
 		return pgerror.New(pgerror.TooManyColumns, "tables can have at most %d columns", maxColumns)
 	}
+	if err := b.agreed(); err != nil {
+		return err
+	}
 	if err := b.timeSeries(); err != nil {
 		return err
 	}
-	return b.create()
+	if n.Partspec != nil {
+		if err := b.partitionBy(n.Partspec); err != nil {
+			return err
+		}
+	}
+	if n.Partbound != nil {
+		if err := b.boundOf(b.inh.parents[0], n.Partbound); err != nil {
+			return err
+		}
+	}
+	if err := b.create(); err != nil {
+		return err
+	}
+	if n.Partbound != nil {
+		return b.run.partOf(b.inh.parents[0].OID, b.rel.OID)
+	}
+	return nil
 }
 
 const maxColumns = 1600
@@ -128,8 +164,10 @@ func (b *builder) create() error {
 	if b.rel.OID, err = b.newOID(); err != nil {
 		return err
 	}
-	if b.rel.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
-		return err
+	if b.rel.Partitioning == nil {
+		if b.rel.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
+			return err
+		}
 	}
 	if err := b.rowType(); err != nil {
 		return err
@@ -206,6 +244,9 @@ func (b *builder) put() {
 // addColumn adds one column definition with its constraints.
 func (b *builder) addColumn(d *pg.ColumnDef) error {
 	name := truncateIdent(d.Colname)
+	if done, err := b.mergeOwn(d); done || err != nil {
+		return err
+	}
 	if columnByName(b.rel, name) != nil {
 		return pgerror.New(pgerror.DuplicateColumn, "column %q specified more than once", name)
 	}

@@ -40,9 +40,17 @@ func (r *run) createTrigger(n *pg.CreateTrigStmt) error {
 	case n.Timing&triggerInstead != 0:
 		t.Timing = 'i'
 	}
+	for _, x := range n.TransitionRels { // as far as triggerFits asks
+		if tr := x.GetTriggerTransition(); tr.IsNew {
+			t.NewTable = tr.Name
+		} else {
+			t.OldTable = tr.Name
+		}
+	}
 	if err := r.triggerFits(rel, t); err != nil {
 		return err
 	}
+	t.NewTable, t.OldTable = "", ""
 	if !r.hasRole(rel.Owner) && !slices.ContainsFunc(rel.ACL, func(a catalog.ACLItem) bool {
 		return (a.Grantee == 0 || r.hasRole(a.Grantee)) && slices.Contains([]byte(a.Privs), 't')
 	}) {
@@ -90,6 +98,9 @@ func (r *run) createTrigger(n *pg.CreateTrigStmt) error {
 		case old.Constraint:
 			return pgerror.New(pgerror.DuplicateObject, "trigger %q for relation %q is a constraint trigger", t.Name, rel.Name)
 		}
+		if old.Parent != 0 {
+			return pgerror.New(pgerror.DuplicateObject, "trigger %q for relation %q is an internal or a child trigger", t.Name, rel.Name)
+		}
 		t.OID, t.Comment = old.OID, old.Comment
 		cp.Triggers = slices.Delete(cp.Triggers, at, at+1)
 	}
@@ -101,6 +112,15 @@ func (r *run) createTrigger(n *pg.CreateTrigStmt) error {
 	cp.Triggers = append(cp.Triggers, t)
 	slices.SortFunc(cp.Triggers, func(a, b *catalog.Trigger) int { return strings.Compare(a.Name, b.Name) })
 	r.schema().PutRelation(cp)
+	if rel.Partitioning == nil || !t.Row {
+		return nil
+	}
+	r.dropClones(rel.OID, map[sqltypes.OID]bool{t.OID: true}) // of the one that is replaced
+	for _, c := range r.catalog().Children(rel.OID) {
+		if err := r.cloneTrigger(rel.OID, c.OID, t); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -110,7 +130,18 @@ func (r *run) triggerFits(rel *catalog.Relation, t *catalog.Trigger) error {
 		return pgerror.New(pgerror.WrongObjectType, "%q is %s", rel.Name, article(kindWord(rel.Kind))).WithDetail("%s", detail)
 	}
 	switch rel.Kind {
-	case catalog.KindTable:
+	case catalog.KindTable, catalog.KindPartitioned:
+		if t.Row && (t.OldTable != "" || t.NewTable != "") {
+			switch {
+			case rel.Partitioning != nil:
+				return pgerror.New(pgerror.WrongObjectType, "%q is a partitioned table", rel.Name).
+					WithDetail("ROW triggers with transition tables are not supported on partitioned tables.")
+			case rel.Bound != nil:
+				return pgerror.New(pgerror.FeatureNotSupported, "ROW triggers with transition tables are not supported on partitions")
+			case len(rel.Parents) > 0:
+				return pgerror.New(pgerror.FeatureNotSupported, "ROW triggers with transition tables are not supported on inheritance children")
+			}
+		}
 		if t.Timing == 'i' {
 			return refuse("Tables cannot have INSTEAD OF triggers.")
 		}
@@ -291,8 +322,22 @@ func (r *run) dropTrigger(n *pg.DropStmt) error {
 			}
 			return noTrigger(name, rel)
 		}
+		gone := cp.Triggers[at]
+		if gone.Parent != 0 {
+			for _, p := range r.catalog().Ancestors(rel) {
+				for _, t := range p.Triggers {
+					if t.OID == gone.Parent {
+						return pgerror.New(pgerror.DependentObjectsStillExist, "cannot drop trigger %s on table %s because trigger %s on table %s requires it",
+							name, r.visibleName(rel), t.Name, r.visibleName(p)).WithHint("You can drop trigger %s on table %s instead.", t.Name, r.visibleName(p))
+					}
+				}
+			}
+		}
 		cp.Triggers = slices.Delete(cp.Triggers, at, at+1)
 		r.schema().PutRelation(cp)
+		for _, c := range r.catalog().Children(rel.OID) {
+			r.dropClones(c.OID, map[sqltypes.OID]bool{gone.OID: true})
+		}
 	}
 	return nil
 }
@@ -352,6 +397,11 @@ func (r *run) renameTrigger(n *pg.RenameStmt, name string) error {
 		return pgerror.New(pgerror.DuplicateObject, "trigger %q for relation %q already exists", name, rel.Name)
 	}
 	t := *cp.Triggers[at]
+	if t.Parent != 0 {
+		return pgerror.New(pgerror.FeatureNotSupported, "cannot rename trigger %q on table %q", t.Name, rel.Name).
+			WithHint("Rename the trigger on the partitioned table %q instead.", r.catalog().Relation(rel.Parents[0]).Name)
+	}
+	r.renameClones(rel.OID, t.OID, name)
 	t.Name = name
 	cp.Triggers[at] = &t
 	slices.SortFunc(cp.Triggers, func(a, b *catalog.Trigger) int { return strings.Compare(a.Name, b.Name) })

@@ -17,16 +17,32 @@ func (r *run) truncate(n *pg.TruncateStmt) error {
 	var rels []*catalog.Relation
 	have := map[sqltypes.OID]bool{}
 	for _, node := range n.Relations {
-		rel, err := r.relation(node.GetRangeVar(), engine.AccessExclusive, "r", "table")
+		rv := node.GetRangeVar()
+		rel, err := r.relation(rv, engine.AccessExclusive, "rp", "table")
 		if err != nil {
 			return err
 		}
 		if !r.mayTruncate(rel) {
 			return pgerror.New(pgerror.InsufficientPrivilege, "permission denied for table %s", rel.Name)
 		}
-		if !have[rel.OID] {
-			have[rel.OID] = true
-			rels = append(rels, rel)
+		if !rv.Inh && rel.Partitioning != nil {
+			return pgerror.New(pgerror.WrongObjectType, "cannot truncate only a partitioned table").
+				WithHint("Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.")
+		}
+		tree := []*catalog.Relation{rel}
+		if rv.Inh {
+			tree = r.catalog().Tree(rel)
+		}
+		for i, t := range tree {
+			if i > 0 {
+				if t, err = r.lock(t, engine.AccessExclusive); err != nil {
+					return err
+				}
+			}
+			if !have[t.OID] {
+				have[t.OID] = true
+				rels = append(rels, t)
+			}
 		}
 	}
 	for i := 0; i < len(rels); i++ {
@@ -83,7 +99,7 @@ func (r *run) referencing(rel sqltypes.OID) []*catalog.Relation {
 
 func (r *run) truncateOne(rel *catalog.Relation, restart bool) error {
 	b := &builder{run: r, rel: copyRelation(rel)}
-	r.dropStorage(rel)
+	r.dropStorage(rel) // a partitioned table has none
 	if err := b.newStorage(); err != nil {
 		return err
 	}

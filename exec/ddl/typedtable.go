@@ -54,6 +54,9 @@ func (b *builder) columnWithOptions(d *pg.ColumnDef, seen map[string]bool) error
 	if col == nil {
 		return pgerror.New(pgerror.UndefinedColumn, "column %q does not exist", d.Colname)
 	}
+	if done, err := b.mergeOwn(d); done || err != nil {
+		return err
+	}
 	return b.columnConstraints(col, d.Constraints)
 }
 

@@ -29,7 +29,7 @@ type cached struct {
 type partKey struct {
 	rel   *catalog.Relation // nil: the rows about the system's own relations
 	stats *catalog.TableStats
-	flag  bool
+	flag  int
 }
 
 // hashIndex finds rows by the value of one column: the first row of a value, then
@@ -276,9 +276,12 @@ func (q *Query) system(rows func()) { q.out.part(partKey{}, rows) }
 
 // each makes the rows about every relation of users. They may depend on the
 // relation's descriptor, its statistics, roles, and flag, and on nothing else.
-func (q *Query) each(flag func(*catalog.Relation) bool, rows func(*catalog.Relation)) {
+func (q *Query) each(flag func(*catalog.Relation) int, rows func(*catalog.Relation)) {
 	for _, r := range relations(q.Cat) {
-		k := partKey{rel: r, stats: q.Cat.Stats(r.OID), flag: flag != nil && flag(r)}
+		k := partKey{rel: r, stats: q.Cat.Stats(r.OID)}
+		if flag != nil {
+			k.flag = flag(r)
+		}
 		q.out.part(k, func() { rows(r) })
 	}
 }

@@ -18,6 +18,9 @@ type constraint struct {
 	kind                                 byte
 	deferrable, deferred, valid          bool
 	noInherit                            bool
+	parent                               sqltypes.OID
+	inherited                            int
+	notLocal                             bool
 	onUpdate, onDelete, match            byte
 	keys, refKeys, setKeys               []int16
 	ops                                  []sqltypes.OID
@@ -42,7 +45,7 @@ func (c *constraint) emit(emit Emit) {
 		return char(b)
 	}
 	emit(oid(c.oid), text(c.name), oid(c.schema), char(c.kind), yes(c.deferrable), yes(c.deferred), yes(c.valid), oid(c.rel), oid(c.typ),
-		oid(c.index), oid(0), oid(c.refRel), blank(c.onUpdate), blank(c.onDelete), blank(c.match), yes(true), num(0), yes(c.noInherit),
+		oid(c.index), oid(c.parent), oid(c.refRel), blank(c.onUpdate), blank(c.onDelete), blank(c.match), yes(!c.notLocal), num(c.inherited), yes(c.noInherit),
 		keys, refKeys, ops, ops, ops, setKeys, sqltypes.Null, c.node())
 }
 
@@ -67,11 +70,16 @@ func constraintRows(q *Query, emit Emit) error {
 	for _, r := range relations(q.Cat) {
 		for _, c := range r.Checks {
 			(&constraint{oid: c.OID, name: c.Name, schema: r.Schema, kind: 'c', valid: !c.NotValid, rel: r.OID, keys: c.Attrs,
-				noInherit: c.NoInherit, expr: c.Expr}).emit(emit)
+				noInherit: c.NoInherit, inherited: c.Inherited, notLocal: c.NotLocal, expr: c.Expr}).emit(emit)
 		}
 		for _, ix := range r.Indexes {
 			if ix.Constraint != "" {
-				indexConstraint(r, ix).emit(emit)
+				c := indexConstraint(r, ix)
+				if _, p := q.Cat.Index(ix.Parent); p != nil && ix.Parent != 0 {
+					c.parent, c.inherited, c.notLocal = p.ConstraintOID, 1, true
+				}
+				c.noInherit = r.Partitioning == nil
+				c.emit(emit)
 			}
 		}
 		for _, f := range r.ForeignKeys {
@@ -101,7 +109,10 @@ func indexConstraint(r *catalog.Relation, ix *catalog.Index) *constraint {
 func foreignKey(cat *catalog.Catalog, r *catalog.Relation, f *catalog.ForeignKey) *constraint {
 	c := &constraint{oid: f.OID, name: f.Name, schema: r.Schema, kind: 'f', deferrable: f.Deferrable, deferred: f.InitiallyDeferred,
 		valid: !f.NotValid, rel: r.OID, index: f.RefIndex, refRel: f.RefTable, onUpdate: f.OnUpdate, onDelete: f.OnDelete, match: f.Match,
-		keys: f.Attrs, refKeys: f.RefAttrs, setKeys: f.SetAttrs, noInherit: true}
+		keys: f.Attrs, refKeys: f.RefAttrs, setKeys: f.SetAttrs, noInherit: r.Partitioning == nil, parent: f.Parent}
+	if f.Parent != 0 {
+		c.inherited, c.notLocal = 1, true
+	}
 	parent := cat.Relation(f.RefTable)
 	for i, a := range f.Attrs {
 		op := sqltypes.OID(0)

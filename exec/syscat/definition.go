@@ -84,6 +84,9 @@ func (l *lookup) indexDef(r *catalog.Relation, ix *catalog.Index, pretty bool) s
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + quoteIdent(ix.Name) + " ON ")
+	if r.Partitioning != nil {
+		b.WriteString("ONLY ")
+	}
 	if pretty {
 		b.WriteString(l.relationName(r, nil))
 	} else {

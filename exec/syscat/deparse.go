@@ -101,6 +101,8 @@ func (l *lookup) nodeExpr(rel sqltypes.OID, stored string, pretty bool) string {
 		}
 	case 'P':
 		return l.policyText(sql, pretty)
+	case 'b':
+		return sql
 	case 'p':
 		if r := l.cat.Relation(rel); r != nil {
 			s, _ := l.relationText(r, sql, true, pretty)

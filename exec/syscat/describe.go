@@ -77,7 +77,7 @@ func (l *lookup) qualified(schema sqltypes.OID, name string) string {
 }
 
 // relationKinds are the words for a relkind.
-var relationKinds = map[byte]string{'r': "table", 'v': "view", 'm': "materialized view", 'S': "sequence", 'c': "composite type", 't': "toast table", 'i': "index"}
+var relationKinds = map[byte]string{'r': "table", 'v': "view", 'm': "materialized view", 'S': "sequence", 'c': "composite type", 't': "toast table", 'i': "index", 'p': "table"}
 
 // kindOf is the relkind that PostgreSQL has for a relation: system relations are tables, views or TOAST tables there.
 func kindOf(r *catalog.Relation) byte {

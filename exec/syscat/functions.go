@@ -99,8 +99,6 @@ func init() {
 			return num(encodingNumber(a[0].S)), nil
 		},
 		"pg_relation_filenode":            func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) { return a[0], nil },
-		"pg_get_partkeydef":               null,
-		"pg_get_partition_constraintdef":  null,
 		"pg_get_statisticsobjdef_columns": null,
 		"pg_get_replica_identity_index": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 			if r := l.cat.Relation(argOID(a[0])); r != nil {
@@ -115,7 +113,7 @@ func init() {
 		"pg_get_serial_sequence": serialSequence,
 		"pg_relation_is_publishable": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 			r := l.cat.Relation(argOID(a[0]))
-			return yes(r != nil && r.Kind == catalog.KindTable), nil
+			return yes(r != nil && (r.Kind == catalog.KindTable || r.Kind == catalog.KindPartitioned)), nil
 		},
 		"pg_tablespace_location": func(*lookup, *sqltypes.Call, []sqltypes.Datum) (sqltypes.Datum, error) {
 			return text(""), nil
@@ -288,7 +286,7 @@ var fixedComments = sync.OnceValue(func() map[sqltypes.OID][]comment {
 
 // updatableEvents are the bits of pg_relation_is_updatable: update 4, insert 8, delete 16.
 func updatableEvents(r *catalog.Relation) int {
-	if r != nil && r.Kind == catalog.KindTable {
+	if r != nil && (r.Kind == catalog.KindTable || r.Kind == catalog.KindPartitioned) {
 		return 4 | 8 | 16
 	}
 	return 0

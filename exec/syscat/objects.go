@@ -103,7 +103,22 @@ func classRows(q *Query, emit Emit) error {
 		}
 	})
 	triggers := tablesWithTriggers(q.Cat)
-	q.each(func(r *catalog.Relation) bool { return triggers[r.OID] }, func(r *catalog.Relation) {
+	flag := func(r *catalog.Relation) int {
+		n := 0
+		if triggers[r.OID] {
+			n = 1
+		}
+		if q.Cat.HasChildren(r.OID) {
+			n |= 2
+		}
+		for _, ix := range r.Indexes {
+			if hasParts(q.Cat, r, ix) {
+				n += 4
+			}
+		}
+		return n
+	}
+	q.each(flag, func(r *catalog.Relation) {
 		emitClass(q, emit, r, byte(r.Kind), len(r.Indexes) > 0, triggers[r.OID])
 		for _, ix := range r.Indexes {
 			emitIndexClass(q, emit, r, ix)
@@ -122,6 +137,9 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, tr
 	am, replica := amHeap, byte('d')
 	if kind != 'r' && kind != 'm' {
 		am, replica = 0, 'n'
+		if kind == 'p' {
+			replica = 'd'
+		}
 	}
 	if r.Kind == catalog.KindVirtual {
 		replica = 'n'
@@ -145,11 +163,16 @@ func emitClass(q *Query, emit Emit, r *catalog.Relation, kind byte, hasIndex, tr
 	if kind == 'r' || kind == 'm' {
 		frozen, minMulti = frozenXid, 1
 	}
+	bound := sqltypes.Null
+	if b := q.Cat.BoundText(r); b != "" {
+		bound = nodeText('b', r.OID, b)
+	}
 	emit(oid(r.OID), text(r.Name), oid(r.Schema), oid(r.RowType), oid(r.OfType), oid(r.Owner), oid(am), oid(file),
 		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(hasIndex), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
-		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(false), yes(r.RowSecurity), yes(r.ForceRowSecurity),
+		num(len(r.Columns)), num(len(r.Checks)), yes(kind == 'v' || kind == 'm'), yes(triggers), yes(r.Kind != catalog.KindVirtual && q.Cat.HasChildren(r.OID)),
+		yes(r.RowSecurity), yes(r.ForceRowSecurity),
 		yes(r.Kind != catalog.KindMatView || r.Populated),
-		char(replica), yes(false), oid(0), num(frozen), num(minMulti), aclArray(q.Cat, r.ACL), opts)
+		char(replica), yes(r.Bound != nil), oid(0), num(frozen), num(minMulti), aclArray(q.Cat, r.ACL), opts, bound)
 }
 
 // relationOptions are reloptions; a view's check option is one.
@@ -212,10 +235,29 @@ func emitIndexClass(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index)
 		tuples = st.Rows
 		pages = int(math.Ceil(st.Rows*32/pageSize)) + 1
 	}
-	emit(oid(ix.OID), text(ix.Name), oid(ix.Schema), oid(0), oid(0), oid(r.Owner), oid(am), oid(ix.OID),
-		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(false), yes(sharedRelation(r.OID)), char(r.Persistence), char('i'),
-		num(len(ix.Keys)+len(ix.Include)), num(0), yes(false), yes(false), yes(false), yes(false), yes(false), yes(true),
-		char('n'), yes(false), oid(0), sqltypes.Int(0), sqltypes.Int(0), sqltypes.Null, opts)
+	kind, file := byte('i'), ix.OID
+	if r.Partitioning != nil {
+		kind, file, pages = 'I', 0, 0
+	}
+	emit(oid(ix.OID), text(ix.Name), oid(ix.Schema), oid(0), oid(0), oid(r.Owner), oid(am), oid(file),
+		oid(0), num(pages), float4(tuples), num(0), oid(0), yes(false), yes(sharedRelation(r.OID)), char(r.Persistence), char(kind),
+		num(len(ix.Keys)+len(ix.Include)), num(0), yes(false), yes(false), yes(hasParts(q.Cat, r, ix)), yes(false), yes(false), yes(true),
+		char('n'), yes(ix.Parent != 0), oid(0), sqltypes.Int(0), sqltypes.Int(0), sqltypes.Null, opts)
+}
+
+// hasParts reports whether any partition has a part of an index.
+func hasParts(cat *catalog.Catalog, r *catalog.Relation, ix *catalog.Index) bool {
+	if r.Partitioning == nil {
+		return false
+	}
+	for _, part := range cat.Children(r.OID) {
+		for _, k := range part.Indexes {
+			if k.Parent == ix.OID {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func attributeRows(q *Query, emit Emit) error {
@@ -275,7 +317,7 @@ var systemColumns = []*catalog.Column{
 }
 
 func emitAttributes(q *Query, emit Emit, r *catalog.Relation, kind byte) {
-	if kind == 'r' || kind == 'm' || kind == 'S' || kind == 't' {
+	if kind == 'r' || kind == 'p' || kind == 'm' || kind == 'S' || kind == 't' {
 		for _, c := range systemColumns {
 			emitAttribute(q, emit, r.OID, c, kind)
 		}
@@ -318,7 +360,7 @@ func emitAttribute(q *Query, emit Emit, rel sqltypes.OID, c *catalog.Column, kin
 	}
 	emit(oid(rel), text(c.Name), oid(typ), num(target), num(int(t.Len)), num(int(c.Num)), num(dims), num(-1),
 		sqltypes.Int(int64(c.Type.TypMod)), yes(t.ByVal), char(align), char(storage), char(c.Compression), yes(c.NotNull && !c.Dropped), yes(c.HasDefault),
-		yes(c.HasMissing), char(c.Identity), char(c.Generated), yes(c.Dropped), yes(true), num(0), oid(collationOf(c.Type, t)), aclArray(q.Cat, c.ACL), options)
+		yes(c.HasMissing), char(c.Identity), char(c.Generated), yes(c.Dropped), yes(!c.NotLocal), num(c.Inherited), oid(collationOf(c.Type, t)), aclArray(q.Cat, c.ACL), options)
 }
 
 // collationOf shows the default collation for collatable types.
@@ -409,7 +451,7 @@ func emitIndex(q *Query, emit Emit, r *catalog.Relation, ix *catalog.Index) {
 	}
 	keys = append(keys, ix.Include...)
 	emit(oid(ix.OID), oid(r.OID), num(n), num(len(ix.Keys)), yes(ix.Unique), yes(ix.NullsNotDistinct), yes(ix.Primary),
-		yes(false), yes(!ix.Deferrable), yes(ix.ClusterOn), yes(ix.Ready || r.TimeSeries), yes(false), yes(true), yes(true), yes(ix.ReplicaIdentity), sqltypes.Int2Vector(keys),
+		yes(false), yes(!ix.Deferrable), yes(ix.ClusterOn), yes((ix.Ready || r.TimeSeries) && !ix.Invalid), yes(false), yes(true), yes(true), yes(ix.ReplicaIdentity), sqltypes.Int2Vector(keys),
 		sqltypes.OIDVector(colls), sqltypes.OIDVector(classes), sqltypes.Int2Vector(opts), exprs, nodeText('p', ix.OID, ix.Predicate))
 }
 

@@ -77,6 +77,7 @@ func New() *Set {
 	registerEmpty(s)
 	registerTriggers(s)
 	registerPolicies(s)
+	registerInheritance(s)
 	registerViews(s)
 	return s
 }

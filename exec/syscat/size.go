@@ -61,12 +61,7 @@ func init() {
 		"pg_total_relation_size":     relation(true, true, true),
 		"pg_database_size_name":      databaseSize,
 		"pg_database_size_oid":       databaseSize,
-		"pg_partition_root": func(_ *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			return sqltypes.Null, nil
-		},
 	})
-	sqltypes.RegisterSet("pg_partition_ancestors", func(*sqltypes.Call, []sqltypes.Datum) (sqltypes.RowSource, error) { return &rowList{}, nil })
-	sqltypes.RegisterSet("pg_partition_tree", func(*sqltypes.Call, []sqltypes.Datum) (sqltypes.RowSource, error) { return &rowList{}, nil })
 }
 
 // page is the unit of what is reported: clients count in PostgreSQL's pages.

@@ -25,7 +25,7 @@ func registerTriggers(s *Set) {
 			for _, a := range t.Args {
 				args += a + "\x00"
 			}
-			emit(oid(t.OID), oid(r.OID), oid(0), text(t.Name), oid(t.Func), num(typ), char(t.Enabled), yes(false), oid(t.From), oid(0), oid(constraint),
+			emit(oid(t.OID), oid(r.OID), oid(t.Parent), text(t.Name), oid(t.Func), num(typ), char(t.Enabled), yes(false), oid(t.From), oid(0), oid(constraint),
 				yes(t.Deferrable), yes(t.Deferred), num(len(t.Args)), sqltypes.Int2Vector(t.Columns), sqltypes.Bytes([]byte(args)), nodeText('w', t.OID, t.When),
 				textOrNull(t.OldTable), textOrNull(t.NewTable))
 		})

@@ -186,7 +186,7 @@ func (c *copier) findTable() error {
 		}
 		return err
 	}
-	if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindVirtual {
+	if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindVirtual && !(rel.Kind == catalog.KindPartitioned && c.stmt.IsFrom) {
 		return c.wrongKind(rel)
 	}
 	c.rel = rel
@@ -236,7 +236,7 @@ func (c *copier) wrongKind(rel *catalog.Relation) error {
 	if c.stmt.IsFrom {
 		verb = "copy to"
 	}
-	kind := map[catalog.RelKind]string{catalog.KindView: "view", catalog.KindMatView: "materialized view", catalog.KindSequence: "sequence"}[rel.Kind]
+	kind := map[catalog.RelKind]string{catalog.KindView: "view", catalog.KindMatView: "materialized view", catalog.KindSequence: "sequence", catalog.KindPartitioned: "partitioned table"}[rel.Kind]
 	if kind == "" {
 		return pgerror.New(pgerror.WrongObjectType, `cannot %s non-table relation "%s"`, verb, rel.Name)
 	}

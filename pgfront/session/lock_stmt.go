@@ -34,11 +34,17 @@ func (s *Session) lockStmt(p *prepared, n *pg.LockStmt) error {
 		if err != nil {
 			return err
 		}
-		if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindView {
+		if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindPartitioned && rel.Kind != catalog.KindView {
 			return pgerror.New(pgerror.WrongObjectType, `cannot lock relation "%s"`, rel.Name).WithDetail("This operation is not supported for %s.", kindPlural(rel.Kind))
 		}
-		if err := s.tx.txn.LockRelation(s.env.Ctx, rel.OID, mode, wait); err != nil {
-			return err
+		tree := []*catalog.Relation{rel}
+		if r.GetRangeVar().Inh {
+			tree = s.catalog().Tree(rel)
+		}
+		for _, t := range tree {
+			if err := s.tx.txn.LockRelation(s.env.Ctx, t.OID, mode, wait); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (s *scope) openTarget(rv *pg.RangeVar, priv byte) *dmlTarget {
 		b.fail(-1, pgerror.InsufficientPrivilege, `permission denied: "%s" is a system catalog`, v.Rel.Name)
 	}
 	switch rel.Kind {
-	case catalog.KindTable, catalog.KindView:
+	case catalog.KindTable, catalog.KindPartitioned, catalog.KindView:
 	case catalog.KindSequence:
 		b.fail(-1, pgerror.WrongObjectType, `cannot change sequence "%s"`, rel.Name)
 	case catalog.KindMatView:
@@ -60,15 +60,15 @@ func (s *scope) openTarget(rv *pg.RangeVar, priv byte) *dmlTarget {
 	if rv.Alias != nil {
 		alias = rv.Alias.Aliasname
 	}
-	checkAs, barrier := b.checkAs, false
+	checkAs, barrier, only := b.checkAs, false, !rv.Inh
 	var cols []nsCol
 	if rel.Kind == catalog.KindView {
 		vt := b.viewTarget(rel, q.Command)
 		t.base, t.quals, t.checks = vt.base, vt.quals, vt.checks
-		cols, checkAs, barrier = vt.cols, vt.checkAs, vt.barrier
+		cols, checkAs, barrier, only = vt.cols, vt.checkAs, vt.barrier, vt.only
 		q.Through = append([]*planner.ViewUse{{View: rel, CheckAs: b.checkAs}}, vt.through...)
 	}
-	r := &planner.RTE{Kind: planner.RTERelation, Rel: t.base, Alias: alias, CheckAs: checkAs, RequiredPrivs: string(priv)}
+	r := &planner.RTE{Kind: planner.RTERelation, Rel: t.base, Alias: alias, CheckAs: checkAs, RequiredPrivs: string(priv), Only: only}
 	addColumns(r, t.base)
 	it := s.addRTE(r)
 	it.alias, it.aliased = alias, rv.Alias != nil
@@ -126,6 +126,7 @@ type viewTarget struct {
 	// checkAs is whose privileges on the base table count, through the views below.
 	checkAs sqltypes.OID
 	through []*planner.ViewUse
+	only    bool // base without what inherits from it
 }
 
 type viewQual struct {
@@ -171,11 +172,11 @@ func (b *binder) viewTarget(rel *catalog.Relation, cmd planner.Command) *viewTar
 	out := &viewTarget{barrier: rel.ViewOptions.SecurityBarrier}
 	inner := func(e expr.Expr) expr.Expr { return e }
 	switch {
-	case r.Kind == planner.RTERelation && r.Sample == nil && r.Rel.Kind == catalog.KindTable:
-		out.base, out.checkAs = r.Rel, r.CheckAs
+	case r.Kind == planner.RTERelation && r.Sample == nil && (r.Rel.Kind == catalog.KindTable || r.Rel.Kind == catalog.KindPartitioned):
+		out.base, out.checkAs, out.only = r.Rel, r.CheckAs, r.Only
 	case r.Kind == planner.RTESubquery && r.ViewOID != 0:
 		in := b.viewTarget(r.Rel, cmd)
-		out.base, out.quals, out.checks, out.own = in.base, in.quals, in.checks, in.own
+		out.base, out.quals, out.checks, out.own, out.only = in.base, in.quals, in.checks, in.own, in.only
 		out.barrier = out.barrier || in.barrier
 		out.checkAs, out.through = in.checkAs, append([]*planner.ViewUse{{View: r.Rel, CheckAs: r.CheckAs}}, in.through...)
 		inner = func(e expr.Expr) expr.Expr {

@@ -60,6 +60,7 @@ func (s *scope) rangeVar(rv *pg.RangeVar) *nsItem {
 	}
 	rel, v := s.openRelation(rv)
 	r := s.relationRTE(rel, v)
+	r.Only = !rv.Inh
 	it := s.addRTE(r)
 	if v != nil {
 		it.relOID, it.schema = v.Rel.OID, v.Rel.Schema

@@ -44,6 +44,8 @@ const (
 	kindCopyWhere
 	kindCycleMark
 	kindPolicy
+	kindPartitionExpression
+	kindPartitionBound
 )
 
 var kindNames = [...]string{
@@ -56,6 +58,7 @@ var kindNames = [...]string{
 	kindValuesSingle: "VALUES", kindCheck: "CHECK", kindDomainCheck: "CHECK", kindColumnDefault: "DEFAULT", kindFunctionDefault: "DEFAULT",
 	kindIndexExpression: "index expression", kindIndexPredicate: "index predicate", kindAlterTransform: "USING",
 	kindExecuteParameter: "EXECUTE", kindGenerated: "GENERATED AS", kindCallArgument: "CALL", kindCopyWhere: "WHERE", kindCycleMark: "CYCLE", kindPolicy: "POLICY",
+	kindPartitionExpression: "PARTITION BY", kindPartitionBound: "partition bound",
 }
 
 func (k exprKind) name() string { return kindNames[k] }
@@ -89,6 +92,8 @@ func (k exprKind) place() string {
 		return "CALL arguments"
 	case kindCopyWhere:
 		return "COPY FROM WHERE conditions"
+	case kindPartitionExpression:
+		return "partition key expressions"
 	}
 	return k.name()
 }
@@ -114,6 +119,10 @@ func (k exprKind) subqueryPlace() string {
 		return "CALL argument"
 	case kindCopyWhere:
 		return "COPY FROM WHERE condition"
+	case kindPartitionExpression:
+		return "partition key expression"
+	case kindPartitionBound:
+		return "partition bound"
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (s *scope) mergeStmt(x *pg.MergeStmt) *planner.Query {
 		}
 		insert = insert || !w.Matched && w.CommandType == pg.CmdType_CMD_INSERT
 	}
-	if rel, _ := b.findRelation(x.Relation); rel != nil && rel.Kind != catalog.KindTable {
+	if rel, _ := b.findRelation(x.Relation); rel != nil && rel.Kind != catalog.KindTable && rel.Kind != catalog.KindPartitioned {
 		what := map[catalog.RelKind]string{catalog.KindView: "views", catalog.KindMatView: "materialized views", catalog.KindSequence: "sequences", catalog.KindComposite: "composite types"}[rel.Kind]
 		panic(b.errAt(-1, pgerror.FeatureNotSupported, `cannot execute MERGE on relation "%s"`, rel.Name).WithDetail("This operation is not supported for %s.", what))
 	}

@@ -189,6 +189,17 @@ func (b *binder) target(rel *catalog.Relation) *planner.Target {
 			t.IndexPreds[ix.OID] = b.relationCond(rel, ix.Predicate, kindIndexPredicate)
 		}
 	}
+	if p := rel.Partitioning; p != nil {
+		for i, k := range p.Keys {
+			if k.Attr != 0 {
+				continue
+			}
+			if t.PartKeys == nil {
+				t.PartKeys = make([]expr.Expr, len(p.Keys))
+			}
+			t.PartKeys[i] = b.relationExpr(rel, k.Expr, kindPartitionExpression)
+		}
+	}
 	t.Incoming = incomingKeys(b.cat)[rel.OID]
 	return t
 }

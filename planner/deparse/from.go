@@ -183,6 +183,9 @@ func (p *printer) rte(q *planner.Query, i int) {
 	base, cols := "", false
 	switch r.Kind {
 	case planner.RTERelation:
+		if r.Only {
+			p.s("ONLY ")
+		}
 		p.s(p.relName(r.Rel))
 		base = r.Rel.Name
 		k := 0

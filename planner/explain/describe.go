@@ -104,9 +104,11 @@ func (b *builder) describe(n *node, p planner.Node) {
 		b.input(n, "Outer", x.Input)
 	case *planner.Append:
 		n.kind = "Append"
-		for _, in := range x.Inputs {
-			b.input(n, "Member", in)
-		}
+		b.members(n, x.Inputs, x.Prune)
+	case *planner.MergeAppend:
+		n.kind = "Merge Append"
+		n.add("Sort Key", b.sortKeys(x.Keys))
+		b.members(n, x.Inputs, x.Prune)
 	case *planner.SetOp:
 		n.kind = "SetOp"
 		n.hidden("Strategy", "Hashed")
@@ -148,15 +150,18 @@ func (b *builder) describe(n *node, p planner.Node) {
 		b.exprs(n, x.Returning)
 	case *planner.Update:
 		b.modify(n, "Update", x.Target.Rel)
+		b.targets(n, "Update", x.Target.Rel, x.Tree, x.Input)
 		b.input(n, "Outer", x.Input)
 		b.exprs(n, x.Set)
 		b.exprs(n, x.Returning)
 	case *planner.Delete:
 		b.modify(n, "Delete", x.Target.Rel)
+		b.targets(n, "Delete", x.Target.Rel, x.Tree, x.Input)
 		b.input(n, "Outer", x.Input)
 		b.exprs(n, x.Returning)
 	case *planner.Merge:
 		b.modify(n, "Merge", x.Target.Rel)
+		b.targets(n, "Merge", x.Target.Rel, x.Tree, x.Input)
 		b.input(n, "Outer", x.Input)
 	default:
 		n.kind = "Custom Scan"

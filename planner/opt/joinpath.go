@@ -215,7 +215,7 @@ func (lv *level) keyCovered(i int, cs []*clause, skip map[*clause]bool) []*claus
 		return nil
 	}
 next:
-	for _, ix := range t.Rel.Indexes {
+	for _, ix := range lv.indexesOf(i) {
 		if !ix.UniqueAtOnce() || ix.Predicate != "" {
 			continue
 		}
@@ -393,6 +393,9 @@ func uniqueGives(u *uniquePath, q *path) bool {
 		have[keyOf(v)] = true
 	}
 	ok := true
+	if q.scan == nil {
+		return false
+	}
 	for _, c := range q.scan.used {
 		planner.Visit(c.e, func(x expr.Expr) bool {
 			if v, is := x.(*planner.Var); is && v.Level == 0 && !q.rel.rels.has(v.Rel) && !have[keyOf(v)] {
@@ -432,7 +435,12 @@ func (lv *level) paramPaths(i int, outer relSet) []*path {
 	if r.paramMemo == nil {
 		r.paramMemo = map[relSet][]*path{}
 	}
-	ps := lv.indexPaths(i, outer, extra)
+	var ps []*path
+	if ms := lv.members(i); ms != nil {
+		ps = lv.treeLookups(i, ms, outer, extra)
+	} else {
+		ps = lv.indexPaths(i, outer, extra)
+	}
 	r.paramMemo[used] = ps
 	return ps
 }

@@ -30,7 +30,7 @@ func (lv *level) sizeRels() {
 		r, t := lv.rel(i), lv.rte(i)
 		switch t.Kind {
 		case planner.RTERelation:
-			r.tuples = lv.p.tableSize(t.Rel)
+			r.tuples = lv.treeSize(i)
 			if t.Sample != nil {
 				f := 0.1
 				if c, ok := lv.p.evalStable(t.Sample.Percent); ok && !c.Val.Null {
@@ -185,7 +185,11 @@ func (lv *level) leafPaths(i int) {
 	}
 	r.rows = clampRows(r.tuples * lv.conjunctionSel(live))
 	if t.Kind == planner.RTERelation {
-		lv.tablePaths(i)
+		if ms := lv.members(i); ms != nil {
+			lv.treePaths(i, ms)
+		} else {
+			lv.tablePaths(i)
+		}
 		return
 	}
 	p := &path{rel: r, rows: r.rows, req: r.lateral}

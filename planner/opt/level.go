@@ -33,6 +33,7 @@ type level struct {
 	clauses  []*clause // over two or more relations
 	classes  []*eqClass
 	byMember map[string]*eqClass
+	trees    map[int][]*member
 	used     map[varKey]bool // columns that anything above the scans reads
 	refSlots map[int]int     // range index → RefSlot
 	// pending are columns that nodes being built read by ExecParam and that a nested

@@ -20,7 +20,7 @@ func minMaxQuery(q *planner.Query) *planner.Query {
 	}
 	rel := q.From[0].Rel
 	t := q.Range[rel]
-	if t.Kind != planner.RTERelation || t.Sample != nil || t.Rel.TimeSeries || len(t.Rel.Indexes) == 0 {
+	if t.Kind != planner.RTERelation || t.Sample != nil || t.Rel.TimeSeries || len(t.Rel.Indexes) == 0 || t.Rel.Partitioning != nil && t.Only {
 		return nil
 	}
 	ok, any := true, false

@@ -20,6 +20,9 @@ func (lv *level) planModify() result {
 	if p.err != nil {
 		return result{}
 	}
+	if q.Command != planner.CmdInsert {
+		lv.carryChildColumns(q.ResultRel)
+	}
 	lv.collectUsed()
 	if q.Command != planner.CmdInsert {
 		lv.useAllColumns(q.ResultRel)
@@ -151,6 +154,9 @@ func (lv *level) rowColumns(rel int, rest []expr.Expr) built {
 	n := len(lv.rte(lv.q.ResultRel).Rel.Columns)
 	b := built{cols: make([]expr.Expr, n, n+len(rest))}
 	for c, a := range t.Attrs {
+		if a <= 0 {
+			continue // a column of some child only
+		}
 		b.cols[a-1] = &planner.Var{T: expr.T{Typ: t.Cols[c].Type}, Rel: rel, Col: c, Name: t.Cols[c].Name}
 	}
 	b.cols = append(b.cols, rest...)
@@ -174,7 +180,10 @@ func (lv *level) returning(rest []expr.Expr) []expr.Expr {
 				return v
 			}
 			attr := int16(v.Col + 1)
-			if attr == engine.AttrTableOID {
+			if attr == engine.AttrTableOID && lv.q.Command == planner.CmdInsert && lv.rte(rel).Rel.Partitioning != nil {
+				return &expr.Col{T: v.T, Idx: len(b.cols) + 2, Name: "tableoid"}
+			}
+			if attr == engine.AttrTableOID && lv.members(rel) == nil {
 				return &expr.Const{T: v.T, Val: sqltypes.Int(int64(lv.rte(rel).Rel.OID))}
 			}
 			if lv.q.Command == planner.CmdUpdate && attr == engine.AttrXmax {
@@ -250,6 +259,9 @@ func (lv *level) oldCols(s *upper) []int {
 		out[i] = -1
 	}
 	for c, a := range t.Attrs {
+		if a <= 0 {
+			continue
+		}
 		out[a-1] = s.b.find(&planner.Var{Rel: lv.q.ResultRel, Col: c})
 	}
 	return out
@@ -263,7 +275,7 @@ func (lv *level) buildUpdate(s *upper) planner.Node {
 	for i, a := range q.TargetAttrs {
 		n.Set[a-1] = lv.resolve(q.Targets[i].Expr, s.b)
 	}
-	n.Recheck = lv.recheck(s.b)
+	n.Recheck, n.Tree = lv.recheck(s.b), lv.written(s)
 	n.Returning = lv.returning(s.b.cols)
 	n.Columns = lv.returningColumns()
 	return n
@@ -271,7 +283,7 @@ func (lv *level) buildUpdate(s *upper) planner.Node {
 
 func (lv *level) buildDelete(s *upper) planner.Node {
 	n := &planner.Delete{Target: lv.target(), Input: s.b.node, RefSlot: lv.refSlot(lv.q.ResultRel), OldCols: lv.oldCols(s)}
-	n.Recheck = lv.recheck(s.b)
+	n.Recheck, n.Tree = lv.recheck(s.b), lv.written(s)
 	n.Returning = lv.returning(s.b.cols)
 	n.Columns = lv.returningColumns()
 	return n
@@ -280,7 +292,7 @@ func (lv *level) buildDelete(s *upper) planner.Node {
 func (lv *level) buildMerge(s *upper) planner.Node {
 	q := lv.q
 	rel := lv.rte(q.ResultRel).Rel
-	n := &planner.Merge{Target: lv.target(), Input: s.b.node, RefSlot: lv.refSlot(q.ResultRel), OldCols: lv.oldCols(s)}
+	n := &planner.Merge{Target: lv.target(), Input: s.b.node, RefSlot: lv.refSlot(q.ResultRel), OldCols: lv.oldCols(s), Tree: lv.written(s)}
 	conds := conjuncts(andOf(lv.rte(q.ResultRel).SecurityQuals))
 	for _, it := range q.From {
 		if it.Join != nil {

@@ -129,6 +129,11 @@ func (p *planning) collectLocks(q *planner.Query) {
 			}
 		}
 		p.lock(r.Rel, mode)
+		if !r.Only && p.ctx.Catalog != nil {
+			for _, m := range p.ctx.Catalog.Tree(r.Rel)[1:] {
+				p.lock(m, mode)
+			}
+		}
 	}
 	if q.Command != planner.CmdSelect || len(q.RowMarks) > 0 {
 		p.writes = true

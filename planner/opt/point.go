@@ -11,7 +11,7 @@ import (
 func pointPlan(pl *planner.Plan) *planner.PointPlan {
 	switch n := pl.Root.(type) {
 	case *planner.Update:
-		if len(n.Target.Rel.Triggers) > 0 {
+		if len(n.Target.Rel.Triggers) > 0 || n.Tree != nil {
 			return nil
 		}
 		if pt := pointScan(n.Input); pt != nil {
@@ -19,7 +19,7 @@ func pointPlan(pl *planner.Plan) *planner.PointPlan {
 			return pt
 		}
 	case *planner.Delete:
-		if len(n.Target.Rel.Triggers) > 0 {
+		if len(n.Target.Rel.Triggers) > 0 || n.Tree != nil {
 			return nil
 		}
 		if pt := pointScan(n.Input); pt != nil {
@@ -27,7 +27,7 @@ func pointPlan(pl *planner.Plan) *planner.PointPlan {
 			return pt
 		}
 	case *planner.Insert:
-		if len(n.Target.Rel.Triggers) > 0 {
+		if len(n.Target.Rel.Triggers) > 0 || n.Target.Rel.Partitioning != nil || n.Target.Rel.Bound != nil {
 			return nil
 		}
 		return pointInsert(n)

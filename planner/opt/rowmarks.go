@@ -71,7 +71,7 @@ func (s *upper) lockRows() {
 		if t.Kind != planner.RTERelation || !lv.allRels.has(m.Rel) {
 			continue
 		}
-		mark := planner.RowMark{Rel: t.Rel, RefSlot: lv.refSlot(m.Rel), Mode: m.Mode, Wait: m.Wait}
+		mark := planner.RowMark{Rel: t.Rel, RefSlot: lv.refSlot(m.Rel), Mode: m.Mode, Wait: m.Wait, Tree: lv.locked(m.Rel)}
 		for c, v := range s.b.cols {
 			if x, ok := v.(*planner.Var); ok && x.Rel == m.Rel && x.Level == 0 {
 				mark.Cols = append(mark.Cols, planner.AttrCol{Attr: attrOf(t, x.Col), Col: c})

@@ -73,7 +73,7 @@ func (lv *level) oneRow() bool {
 	}
 	t := lv.rte(i)
 next:
-	for _, ix := range t.Rel.Indexes {
+	for _, ix := range lv.indexesOf(i) {
 		if !ix.UniqueAtOnce() || ix.Predicate != "" {
 			continue
 		}

@@ -110,7 +110,7 @@ func (lv *level) statOf(e expr.Expr) varStat {
 				vs.col = st.Columns[at]
 			}
 		}
-		if uniqueColumn(rte.Rel, at) {
+		if at > 0 && uniqueColumn(lv.indexesOf(v.Rel), at) {
 			vs.unique, vs.known, vs.distinct = true, true, vs.tuples
 		}
 	case planner.RTEVirtual:
@@ -166,8 +166,8 @@ func (lv *level) exprDistinct(e expr.Expr) float64 {
 }
 
 // uniqueColumn reports a unique index on exactly this column, without a predicate.
-func uniqueColumn(r *catalog.Relation, attr int16) bool {
-	for _, ix := range r.Indexes {
+func uniqueColumn(list []*catalog.Index, attr int16) bool {
+	for _, ix := range list {
 		if (ix.Unique || ix.Primary) && len(ix.Keys) == 1 && ix.Keys[0].Attr == attr && ix.Predicate == "" {
 			return true
 		}
