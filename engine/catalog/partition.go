@@ -168,23 +168,30 @@ func (p *Partitions) compare(key int, a, b sqltypes.Datum) int {
 	return 0
 }
 
-// compareBounds compares two bounds as points between rows: values, then which side.
+// compareBounds compares two bounds as points between rows.
 func (p *Partitions) compareBounds(a, b []RangeBound) int {
+	c, _ := p.compareBoundsAt(a, b)
+	return c
+}
+
+// compareBoundsAt tells, too, which column decided.
+func (p *Partitions) compareBoundsAt(a, b []RangeBound) (c, at int) {
 	for i := range a {
 		if i >= len(b) {
-			return 0
+			break
 		}
+		at = i
 		if c := cmp.Compare(a[i].Kind, b[i].Kind); c != 0 {
-			return c
+			return c, i
 		}
 		if a[i].Kind != 0 {
-			return 0 // what follows MINVALUE and MAXVALUE does not count
+			return 0, i // what follows MINVALUE and MAXVALUE does not count
 		}
 		if c := p.compare(i, a[i].Value, b[i].Value); c != 0 {
-			return c
+			return c, i
 		}
 	}
-	return 0
+	return 0, at
 }
 
 // compareRow compares a bound with a row's key.
@@ -265,38 +272,53 @@ func PartitionHash(types []*sqltypes.Type, key []sqltypes.Datum) uint64 {
 	return h
 }
 
-// Overlapping is the index of a partition that has rows which the bound would have
-// too, -1 if there is none. empty: the bound is a range without rows.
-func (p *Partitions) Overlapping(b *PartitionBound) (at int, empty bool) {
+// Overlap is what stands in the way of a new bound.
+type Overlap struct {
+	Part  int  // index of the partition that has rows which the bound would have too; -1 none
+	Empty bool // the bound is a range without rows
+	Upper bool // the upper bound is to blame, not the lower
+	Value int  // which value of the bound is
+}
+
+// Overlapping looks for a partition that has rows which the bound would have too.
+func (p *Partitions) Overlapping(b *PartitionBound) Overlap {
 	switch p.Rel.Partitioning.Strategy {
 	case 'h':
 		for i, r := range p.Parts {
 			small, big := min(r.Bound.Modulus, b.Modulus), max(r.Bound.Modulus, b.Modulus)
 			if small > 0 && big > 0 && r.Bound.Remainder%small == b.Remainder%small {
-				return i, false
+				return Overlap{Part: i}
 			}
 		}
 	case 'l':
-		for _, d := range b.List {
+		for n, d := range b.List {
 			if d.Null {
 				if p.null >= 0 {
-					return p.null, false
+					return Overlap{Part: p.null, Value: n}
 				}
 			} else if i, ok := p.FindList(d); ok {
-				return p.list[i].part, false
+				return Overlap{Part: p.list[i].part, Value: n}
 			}
 		}
 	case 'r':
-		if p.compareBounds(b.Lower, b.Upper) >= 0 {
-			return -1, true
+		if c, at := p.compareBoundsAt(b.Lower, b.Upper); c >= 0 {
+			return Overlap{Part: -1, Empty: true, Value: at}
 		}
 		for _, r := range p.ranges {
-			if p.compareBounds(r.lower, b.Upper) < 0 && p.compareBounds(b.Lower, r.upper) < 0 {
-				return r.part, false
+			up, at := p.compareBoundsAt(r.lower, b.Upper)
+			if up >= 0 || p.compareBounds(b.Lower, r.upper) >= 0 {
+				continue
 			}
+			if c, low := p.compareBoundsAt(r.lower, b.Lower); c <= 0 {
+				if c == 0 {
+					low = 0
+				}
+				return Overlap{Part: r.part, Value: low}
+			}
+			return Overlap{Part: r.part, Upper: true, Value: at}
 		}
 	}
-	return -1, false
+	return Overlap{Part: -1}
 }
 
 // Types are the types of the key.

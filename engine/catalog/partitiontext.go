@@ -114,10 +114,15 @@ func KeyText(rel *Relation, k PartitionKey) string {
 // PartitionCondition is the condition, in SQL over names of columns, that a bound
 // puts on the rows of a partition of parent; "" when it puts none.
 func (c *Catalog) PartitionCondition(parent *Relation, part *Relation) string {
+	return strings.Join(c.conditions(parent, part), " AND ")
+}
+
+// conditions are the parts of PartitionCondition, all of which must hold.
+func (c *Catalog) conditions(parent *Relation, part *Relation) []string {
 	b := part.Bound
 	p := parent.Partitioning
 	if b == nil || p == nil {
-		return ""
+		return nil
 	}
 	if b.Default {
 		var others []string
@@ -128,12 +133,12 @@ func (c *Catalog) PartitionCondition(parent *Relation, part *Relation) string {
 			others = append(others, "("+c.PartitionCondition(parent, r)+")")
 		}
 		if len(others) == 0 {
-			return ""
+			return nil
 		}
 		if p.Strategy == 'l' {
-			return "NOT (" + c.listCondition(parent, c.Partitions(parent).listed()) + ")"
+			return []string{"NOT (" + strings.Join(c.listCondition(parent, c.Partitions(parent).listed()), " AND ") + ")"}
 		}
-		return "NOT (" + strings.Join(others, " OR ") + ")"
+		return []string{"NOT (" + strings.Join(others, " OR ") + ")"}
 	}
 	switch p.Strategy {
 	case 'h':
@@ -141,7 +146,7 @@ func (c *Catalog) PartitionCondition(parent *Relation, part *Relation) string {
 		for _, k := range p.Keys {
 			args = append(args, KeyText(parent, k))
 		}
-		return "satisfies_hash_partition(" + strings.Join(args, ", ") + ")"
+		return []string{"satisfies_hash_partition(" + strings.Join(args, ", ") + ")"}
 	case 'l':
 		return c.listCondition(parent, b.List)
 	}
@@ -157,7 +162,7 @@ func (p *Partitions) listed() []sqltypes.Datum {
 	return out
 }
 
-func (c *Catalog) listCondition(parent *Relation, list []sqltypes.Datum) string {
+func (c *Catalog) listCondition(parent *Relation, list []sqltypes.Datum) []string {
 	k := parent.Partitioning.Keys[0]
 	key := KeyText(parent, k)
 	var vals []string
@@ -172,20 +177,20 @@ func (c *Catalog) listCondition(parent *Relation, list []sqltypes.Datum) string 
 	cond := ""
 	switch len(vals) {
 	case 0:
-		return key + " IS NULL"
+		return []string{"(" + key + " IS NULL)"}
 	case 1:
 		cond = key + " = " + vals[0]
 	default:
 		cond = key + " = ANY (ARRAY[" + strings.Join(vals, ", ") + "])"
 	}
 	if null {
-		return "(" + key + " IS NULL) OR (" + cond + ")"
+		return []string{"((" + key + " IS NULL) OR (" + cond + "))"}
 	}
-	return "(" + key + " IS NOT NULL) AND (" + cond + ")"
+	return []string{"(" + key + " IS NOT NULL)", "(" + cond + ")"}
 }
 
 // rangeCondition is get_qual_for_range.
-func (c *Catalog) rangeCondition(parent *Relation, b *PartitionBound) string {
+func (c *Catalog) rangeCondition(parent *Relation, b *PartitionBound) []string {
 	keys := parent.Partitioning.Keys
 	var out []string
 	for _, k := range keys {
@@ -233,7 +238,7 @@ func (c *Catalog) rangeCondition(parent *Relation, b *PartitionBound) string {
 	}
 	side(b.Lower, ">", ">=")
 	side(b.Upper, "<", "<")
-	return strings.Join(out, " AND ")
+	return out
 }
 
 // PartitionConstraint is PartitionCondition of a relation and all its ancestors; ""
@@ -245,16 +250,8 @@ func (c *Catalog) PartitionConstraint(rel *Relation) string {
 		if p == nil {
 			break
 		}
-		if cond := c.PartitionCondition(p, r); cond != "" {
-			out = append([]string{cond}, out...)
-		}
+		out = append(c.conditions(p, r), out...)
 		r = p
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	for i := range out {
-		out[i] = "(" + out[i] + ")"
 	}
 	return strings.Join(out, " AND ")
 }

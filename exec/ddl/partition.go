@@ -43,7 +43,7 @@ func (b *builder) partitionBy(n *pg.PartitionSpec) error {
 
 func (b *builder) partitionKey(e *pg.PartitionElem, strategy byte, i int) (k catalog.PartitionKey, err error) {
 	bad := func(code pgerror.Code, format string, args ...any) *pgerror.Error {
-		return pgerror.New(code, format, args...)
+		return b.at(e.Location, pgerror.New(code, format, args...))
 	}
 	name := e.Name
 	if ref := e.Expr.GetColumnRef(); ref != nil && len(ref.Fields) == 1 { // (a) is a column, too
@@ -130,7 +130,7 @@ func (b *builder) boundOf(parent *catalog.Relation, n *pg.PartitionBoundSpec) er
 	if err != nil {
 		return err
 	}
-	if err := b.freeBound(parent, bound); err != nil {
+	if err := b.freeBound(parent, bound, n); err != nil {
 		return err
 	}
 	b.rel.Bound = bound
@@ -147,7 +147,7 @@ func (b *builder) bound(parent *catalog.Relation, n *pg.PartitionBoundSpec) (*ca
 	p := parent.Partitioning
 	if n.IsDefault {
 		if p.Strategy == 'h' {
-			return nil, pgerror.New(pgerror.InvalidTableDefinition, "a hash-partitioned table may not have a default partition")
+			return nil, bad("a hash-partitioned table may not have a default partition")
 		}
 		return &catalog.PartitionBound{Default: true}, nil
 	}
@@ -218,7 +218,7 @@ func (b *builder) rangeBound(parent *catalog.Relation, list []*pg.Node) ([]catal
 			if seen > 0 {
 				word = "MAXVALUE"
 			}
-			return nil, pgerror.New(pgerror.DatatypeMismatch, "every bound following %s must also be %s", word, word)
+			return nil, b.at(bind.Location(v), pgerror.New(pgerror.DatatypeMismatch, "every bound following %s must also be %s", word, word))
 		}
 		if kind != 0 {
 			seen = kind
@@ -230,7 +230,7 @@ func (b *builder) rangeBound(parent *catalog.Relation, list []*pg.Node) ([]catal
 			return nil, err
 		}
 		if d.Null {
-			return nil, pgerror.New(pgerror.InvalidTableDefinition, "cannot specify NULL in range bound")
+			return nil, b.at(bind.Location(v), pgerror.New(pgerror.InvalidTableDefinition, "cannot specify NULL in range bound"))
 		}
 		out = append(out, catalog.RangeBound{Value: d})
 	}
@@ -247,10 +247,11 @@ func (b *builder) boundValue(parent *catalog.Relation, key int, n *pg.Node) (sql
 }
 
 // freeBound is check_new_partition_bound.
-func (b *builder) freeBound(parent *catalog.Relation, bound *catalog.PartitionBound) error {
+func (b *builder) freeBound(parent *catalog.Relation, bound *catalog.PartitionBound, n *pg.PartitionBoundSpec) error {
 	parts := b.catalog().Partitions(parent)
+	loc := n.Location
 	bad := func(format string, args ...any) *pgerror.Error {
-		return pgerror.New(pgerror.InvalidObjectDefinition, format, args...)
+		return b.at(loc, pgerror.New(pgerror.InvalidObjectDefinition, format, args...))
 	}
 	if bound.Default {
 		if parts.Default >= 0 {
@@ -274,13 +275,21 @@ func (b *builder) freeBound(parent *catalog.Relation, bound *catalog.PartitionBo
 			}
 		}
 	}
-	at, empty := parts.Overlapping(bound)
-	if empty {
+	o := parts.Overlapping(bound)
+	switch {
+	case parent.Partitioning.Strategy == 'l' && o.Part >= 0:
+		loc = bind.Location(n.Listdatums[o.Value])
+	case parent.Partitioning.Strategy == 'r' && o.Upper:
+		loc = bind.Location(n.Upperdatums[o.Value])
+	case parent.Partitioning.Strategy == 'r':
+		loc = bind.Location(n.Lowerdatums[o.Value])
+	}
+	if o.Empty {
 		return bad("empty range bound specified for partition %q", b.rel.Name).
 			WithDetail("Specified lower bound %s is greater than or equal to upper bound %s.", b.rangeText(parent, bound.Lower), b.rangeText(parent, bound.Upper))
 	}
-	if at >= 0 {
-		return bad("partition %q would overlap partition %q", b.rel.Name, parts.Parts[at].Name)
+	if o.Part >= 0 {
+		return bad("partition %q would overlap partition %q", b.rel.Name, parts.Parts[o.Part].Name)
 	}
 	return nil
 }
@@ -385,7 +394,7 @@ func (b *builder) attachPartition(cmd *pg.PartitionCmd) error {
 	if err != nil {
 		return err
 	}
-	if err := c.freeBound(parent, bound); err != nil {
+	if err := c.freeBound(parent, bound, cmd.Bound); err != nil {
 		return err
 	}
 	with := *c.rel

@@ -80,6 +80,13 @@ func (r *run) cloneIndex(index, part sqltypes.OID) error {
 		}
 	}
 	isNew := rel.Partitioning != nil
+	word := "UNIQUE"
+	if ix.Primary {
+		word = "PRIMARY KEY"
+	}
+	if err := b.coversKey(want, word); err != nil {
+		return err
+	}
 	if ix.Constraint != "" {
 		label := "key"
 		if ix.Primary {

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"ostraka/engine"
@@ -213,6 +215,22 @@ func (r *run) renameColumn(n *pg.RenameStmt, name string) error {
 	if rel.OfType != 0 {
 		return pgerror.New(pgerror.WrongObjectType, "cannot rename column of typed table")
 	}
+	if err := r.mayRename(rel, col, n.Relation.Inh); err != nil {
+		return err
+	}
+	if n.Relation.Inh {
+		for _, c := range r.catalog().Tree(rel)[1:] {
+			if c, err = r.lock(c, engine.AccessExclusive); err != nil {
+				return err
+			}
+			if columnByName(c, name) != nil {
+				return pgerror.New(pgerror.DuplicateColumn, "column %q of relation %q already exists", name, c.Name)
+			}
+			if err := r.renameIn(c, n.Subname, name); err != nil {
+				return err
+			}
+		}
+	}
 	tables, err := r.followers(rel, n.Behavior)
 	if err != nil {
 		return err
@@ -232,26 +250,76 @@ func (r *run) renameColumn(n *pg.RenameStmt, name string) error {
 	if systemColumn(name) {
 		return pgerror.New(pgerror.DuplicateColumn, "column name %q conflicts with a system column name", name)
 	}
-	cp := copyRelation(rel)
-	for _, c := range cp.Columns {
-		if c.Num == col.Num {
-			c.Name = name
+	return r.renameIn(r.catalog().Relation(rel.OID), n.Subname, name)
+}
+
+// mayRename refuses to give a column another name than it has in parents or, with
+// ONLY, in children.
+func (r *run) mayRename(rel *catalog.Relation, col *catalog.Column, recurse bool) error {
+	if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindPartitioned {
+		return nil
+	}
+	cannot := pgerror.New(pgerror.InvalidTableDefinition, "cannot rename inherited column %q", col.Name)
+	if col.Inherited > 0 {
+		return cannot
+	}
+	tree := r.catalog().Tree(rel)
+	if !recurse && len(tree) > 1 {
+		return pgerror.New(pgerror.InvalidTableDefinition, "inherited column %q must be renamed in child tables too", col.Name)
+	}
+	for _, c := range tree[1:] {
+		inside := 0
+		for _, p := range c.Parents {
+			if slices.ContainsFunc(tree, func(t *catalog.Relation) bool { return t.OID == p }) {
+				inside++
+			}
+		}
+		if k := columnByName(c, col.Name); k != nil && k.Inherited > inside {
+			return cannot
 		}
 	}
-	if err := bind.RenameInRelation(cp, n.Subname, name); err != nil {
+	return nil
+}
+
+// renameIn renames a column of one relation.
+func (r *run) renameIn(rel *catalog.Relation, from, to string) error {
+	cp := copyRelation(rel)
+	if c := columnByName(cp, from); c != nil {
+		c.Name = to
+	}
+	if err := bind.RenameInRelation(cp, from, to); err != nil {
 		return err
 	}
 	return r.freezeViews(rel, func() { r.schema().PutRelation(cp) })
 }
 
 func (r *run) renameConstraint(n *pg.RenameStmt, name string) error {
-	rel, err := r.ownRelation(n.Relation, "r", "table")
+	rel, err := r.ownRelation(n.Relation, "rp", "table")
 	if err != nil {
 		if n.MissingOk && pgerror.Is(err, pgerror.UndefinedTable) {
 			r.notice("relation %q does not exist, skipping", n.Relation.Relname)
 			return nil
 		}
 		return err
+	}
+	if c := checkByName(rel, n.Subname); c != nil && !c.NoInherit {
+		if c.Inherited > 0 && !n.MissingOk {
+			return pgerror.New(pgerror.InvalidTableDefinition, "cannot rename inherited constraint %q", n.Subname)
+		}
+		if !n.Relation.Inh && r.catalog().HasChildren(rel.OID) {
+			return pgerror.New(pgerror.InvalidTableDefinition, "inherited constraint %q must be renamed in child tables too", n.Subname)
+		}
+		for _, t := range r.catalog().Tree(rel)[1:] {
+			cp := copyRelation(t)
+			for i, k := range cp.Checks {
+				if k.Name == n.Subname {
+					kk := *k
+					kk.Name = name
+					cp.Checks[i] = &kk
+				}
+			}
+			r.schema().PutRelation(cp)
+		}
 	}
 	b := &builder{run: r, rel: copyRelation(rel)}
 	if b.constraintExists(name) {

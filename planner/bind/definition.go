@@ -382,6 +382,16 @@ func RenameInRelation(rel *catalog.Relation, from, to string) error {
 			return err
 		}
 	}
+	if p := rel.Partitioning; p != nil {
+		cp := *p
+		cp.Keys = slices.Clone(p.Keys)
+		for i := range cp.Keys {
+			if err := change(&cp.Keys[i].Expr); err != nil {
+				return err
+			}
+		}
+		rel.Partitioning = &cp
+	}
 	return nil
 }
 

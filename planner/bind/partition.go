@@ -42,6 +42,9 @@ func BoundValue(ctx *planner.Context, n *pg.Node, typ sqltypes.ColumnType, name 
 	return p.Row(nil, &expr.Params{}, ctx.Env)
 }
 
+// Location is where an expression begins in the statement, -1 if that is not known.
+func Location(n *pg.Node) int32 { return exprLoc(n) }
+
 // WithPosition gives an error the place in a statement's text that a byte offset is at.
 func WithPosition(e *pgerror.Error, source string, loc int32) *pgerror.Error {
 	if int(loc) > len(source) {

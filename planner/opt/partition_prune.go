@@ -20,8 +20,8 @@ func (lv *level) pruneTree(i int, ms []*member, extra []*clause) ([]bool, *plann
 		keep[k] = true
 	}
 	t := lv.rte(i)
-	if t.Rel.Partitioning == nil {
-		lv.nameMembers(t, ms, keep)
+	if t.Rel.Partitioning == nil || len(ms) == 0 {
+		nameMembers(t, ms, keep)
 		return keep, nil
 	}
 	cat := lv.p.ctx.Catalog
@@ -70,7 +70,7 @@ func (lv *level) pruneTree(i int, ms []*member, extra []*clause) ([]bool, *plann
 		return all
 	}
 	below(t.Rel)
-	lv.nameMembers(t, ms, keep)
+	nameMembers(t, ms, keep)
 	if len(later.Steps) == 0 {
 		return keep, nil
 	}
@@ -98,25 +98,20 @@ func (lv *level) pruneTree(i int, ms []*member, extra []*clause) ([]bool, *plann
 	return keep, later
 }
 
-// nameMembers numbers the tables of a tree as EXPLAIN does: those that are left, the
-// partitioned ones among them.
-func (lv *level) nameMembers(t *planner.RTE, ms []*member, keep []bool) {
+// nameMembers numbers the tables of a tree as EXPLAIN does: those that are left. One
+// alone has the entry's own name.
+func nameMembers(t *planner.RTE, ms []*member, keep []bool) {
 	n := 0
-	seen := map[sqltypes.OID]bool{t.Rel.OID: true}
+	var last *member
 	for k, m := range ms {
-		if !keep[k] {
-			continue
+		if keep[k] {
+			n++
+			m.alias = t.Alias + "_" + strconv.Itoa(n)
+			last = m
 		}
-		if m.rel.Bound != nil {
-			for _, a := range lv.p.ctx.Catalog.Ancestors(m.rel) {
-				if a.Bound != nil && !seen[a.OID] && a.OID != t.Rel.OID {
-					seen[a.OID] = true
-					n++
-				}
-			}
-		}
-		n++
-		m.alias = t.Alias + "_" + strconv.Itoa(n)
+	}
+	if n == 1 {
+		last.alias = t.Alias
 	}
 }
 
