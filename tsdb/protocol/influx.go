@@ -81,6 +81,7 @@ func (s *Server) Lines(ctx context.Context, c caller, body []byte, unit int64, s
 	now := s.cfg.Now().UnixNano()
 	now -= now % unit
 	batch := s.cfg.DB.Store().NewBatch()
+	defer batch.Release()
 	if done, err := s.plainLines(ctx, c, body, unit, now, batch, sync); done {
 		return err
 	}

@@ -49,6 +49,7 @@ func (s *Server) remoteWrite(ctx context.Context, c caller, w http.ResponseWrite
 		return err
 	}
 	rw := remoteWriter{s: s, t: t, scope: knownScope{c.database.OID, t.rel.OID}, at: t.cols[prom.ValueColumn].at, batch: s.cfg.DB.Store().NewBatch(), vals: make([]sqltypes.Datum, t.fields)}
+	defer rw.batch.Release()
 	for i := range rw.vals {
 		rw.vals[i] = sqltypes.Null
 	}

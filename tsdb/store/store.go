@@ -41,6 +41,7 @@ type Store struct {
 	flush  chan struct{} // closed and replaced when a flush ends
 	broken error         // the last flush failed so
 
+	batches sync.Pool     // of *Batch that are done with
 	visible atomic.Uint64 // sequence number that new snapshots see
 	dirty   map[windowID]int
 	wake    chan struct{}
