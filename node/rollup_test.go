@@ -234,5 +234,8 @@ func TestSeriesPolicies(t *testing.T) {
 	l.want("SELECT string_agg(relation_name || ' ' || drop_after, ',' ORDER BY relation_name) FROM ostraka.timeseries_jobs WHERE job = 'retention' AND relation_name LIKE 'po%'", "po 7 days,po_h 365 days")
 	l.do("SELECT remove_retention_policy('po'), remove_retention_policy('po_h')")
 	l.want("SELECT count(*) FROM ostraka.timeseries_jobs WHERE relation_name LIKE 'po%'", "0")
+	l.want("SELECT approximate_row_count('po'), hypertable_size('po') >= 0", "6|t")
+	l.want("SELECT count(*), bool_and(total_bytes >= 0), count(DISTINCT node_name) FROM hypertable_detailed_size('po_h')", "3|t|3")
+	l.fails("SELECT hypertable_size('pg_class')", "42809")
 	l.do("DROP TABLE po CASCADE")
 }

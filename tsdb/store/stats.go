@@ -40,6 +40,16 @@ func (c *count) inMemory(h *head) {
 // TableStats counts by reading the headers of all chunks, and the times of the series
 // that have overlapping chunks or deletions.
 func (st *Store) TableStats(ctx context.Context, t *Table) (TableStats, error) {
+	return st.tableStats(ctx, t, true)
+}
+
+// HeaderStats is TableStats by the headers alone; Rows leaves out the series that
+// have overlapping chunks or deletions.
+func (st *Store) HeaderStats(ctx context.Context, t *Table) (TableStats, error) {
+	return st.tableStats(ctx, t, false)
+}
+
+func (st *Store) tableStats(ctx context.Context, t *Table, exact bool) (TableStats, error) {
 	out := TableStats{Series: t.SeriesCount()}
 	snap := st.Snapshot()
 	defer snap.Close()
@@ -112,7 +122,7 @@ func (st *Store) TableStats(ctx context.Context, t *Table) (TableStats, error) {
 			unclear = append(unclear, s)
 		}
 	}
-	if len(unclear) == 0 {
+	if len(unclear) == 0 || !exact {
 		return out, nil
 	}
 	sc := snap.Scan(ctx, t, unclear, All, func(int16) bool { return false })
