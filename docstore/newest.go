@@ -108,10 +108,16 @@ var docColumn = []int16{attrDoc}
 // field: each has it once, and all of them match.
 func (c *Collection) byIndex(ctx context.Context, eng engine.Engine, cat *catalog.Catalog, x *Index, v JSON, limit int) (docs []JSON, done bool, err error) {
 	var buf [64]byte
-	key := [1]sqltypes.Datum{{S: string(AppendKey(buf[:0], v))}}
-	span := engine.Span{Lo: key[:], Hi: key[:], LoInc: true, HiInc: true}
+	key := sqltypes.Datum{S: string(AppendKey(buf[:0], v))}
+	size := 0
 	stale, err := eng.ReadNewest(ctx, cat, func(r engine.NewestReader) error {
-		return collectNewest(r, c, x, span, false, nil, limit, nil, &docs)
+		return r.Same(c.Rel, x.Ix, key, attrDoc, func(_, val string) (bool, error) {
+			if size += len(val); len(docs) >= maxNewest || size > maxNewestSize {
+				return false, errMany
+			}
+			docs = append(docs, sqltypes.JSONOf(sqltypes.Text(val)))
+			return len(docs) < limit, nil
+		})
 	})
 	return settleNewest(docs, stale, err)
 }

@@ -130,9 +130,15 @@ func (n *Node) warnOnce(id int32, msg string, err error) {
 
 func shardDir(id int32) string { return "shard-" + strconv.Itoa(int(id)) }
 
+// Memory for what short reads of shard 0, and of each other shard, have found.
+const (
+	homeRows  = 64 << 20
+	shardRows = 16 << 20
+)
+
 // openShard opens this node's replica of a shard.
 func (n *Node) openShard(id int32) (*hosted, error) {
-	e, err := shard.Open(shard.Options{Dir: n.dir.path(shardDir(id)), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Columns: n.columns, Logger: n.log.With("shard", id), Superuser: n.cfg.Superuser,
+	e, err := shard.Open(shard.Options{Dir: n.dir.path(shardDir(id)), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Columns: n.columns, Rows: shardRows, Logger: n.log.With("shard", id), Superuser: n.cfg.Superuser,
 		MemTableSize: 32 << 20, MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal, Damaged: n.damaged})
 	if err != nil {
 		return nil, err

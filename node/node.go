@@ -162,7 +162,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 func (n *Node) openStorage() (err error) {
 	n.cache = storage.NewCache(n.cfg.CacheBytes)
 	n.columns = colcache.NewBudget(n.cfg.ColumnBytes)
-	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Columns: n.columns, Logger: n.log, Superuser: n.cfg.Superuser,
+	n.shard, err = shard.Open(shard.Options{Dir: n.dir.path("shard-0"), FS: n.cfg.FS, Now: n.cfg.Now, Cache: n.cache, Columns: n.columns, Rows: homeRows, Logger: n.log, Superuser: n.cfg.Superuser,
 		MaxTxnBytes: n.cfg.MaxTransaction, FlushInterval: flushInterval, Fatal: n.fatal, Damaged: n.damaged, Restored: n.noteRestored})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"ostraka/engine/colcache"
 	"ostraka/engine/commitlog"
 	"ostraka/engine/effects"
+	"ostraka/engine/rowcache"
 	"ostraka/engine/storage"
 	"ostraka/sqltypes"
 )
@@ -53,6 +54,7 @@ type batch struct {
 	st      *state
 	b       *storage.Batch
 	touched colcache.Touches
+	marks   rowcache.Marks
 	indexed bool
 	changes []catalog.Change
 	notes   []engine.Notification
@@ -84,8 +86,11 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 	if len(s.apply.outcomes) > maxOutcomeCache {
 		clear(s.apply.outcomes)
 	}
-	b := &batch{a: &s.apply, st: st, b: st.db.NewBatch(false), touched: st.cols.Begin(last.Index)}
-	defer func() { _ = b.b.Close() }()
+	b := &batch{a: &s.apply, st: st, b: st.db.NewBatch(false), touched: st.cols.Begin(last.Index), marks: st.rows.Begin()}
+	defer func() {
+		b.marks.End()
+		_ = b.b.Close()
+	}()
 	for i := range entries {
 		e := &entries[i]
 		if !st.applied.Position.Less(e.Position) {
@@ -104,7 +109,7 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 			results[i] = commitlog.ErrRefused
 		}
 	}
-	next := &state{db: st.db, cols: st.cols, cats: st.cats, inert: st.inert, applied: commitlog.AppliedState{Position: last, Term: lastTerm,
+	next := &state{db: st.db, cols: st.cols, rows: st.rows, cats: st.cats, inert: st.inert, applied: commitlog.AppliedState{Position: last, Term: lastTerm,
 		Config: st.applied.Config, ConfigIndex: st.applied.ConfigIndex}}
 	if config != nil {
 		next.applied.Config, next.applied.ConfigIndex = config, last.Index
@@ -125,6 +130,7 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 		s.ddl.Add(1)
 	}
 	err := st.db.Commit(b.b)
+	b.marks.End()
 	if err == nil {
 		s.cur.Store(next)
 	}
@@ -195,6 +201,7 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 				o.Key = storage.StampFeedKey(o.Key, b.pos.Epoch, b.pos.Index, b.ordinal)
 			}
 			b.touched.Key(o.Key)
+			b.marks.Key(o.Key)
 			err = b.b.Set(o.Key, o.Value, nil)
 		case effects.OpPutPart:
 			if b.partKey != nil && !bytes.Equal(b.partKey, o.Key) {
@@ -203,9 +210,11 @@ func (b *batch) ops(xid uint64, r *effects.Reader, chunk bool) error {
 			b.partKey, b.part = bytes.Clone(o.Key), append(b.part, o.Value...)
 		case effects.OpDelete:
 			b.touched.Key(o.Key)
+			b.marks.Key(o.Key)
 			err = b.b.Delete(o.Key, nil)
 		case effects.OpDeleteRange:
 			b.touched.Range(o.Key, o.Value)
+			b.marks.Range()
 			err = b.b.DeleteRange(o.Key, o.Value, nil)
 		case effects.OpCounter:
 			if o.N > b.a.counters[o.Counter] {

@@ -2,11 +2,14 @@ package shard
 
 import (
 	"context"
+	"strings"
 	"unsafe"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/engine/rowcache"
 	"ostraka/engine/storage"
+	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
 )
 
@@ -17,7 +20,7 @@ func (s *Shard) ReadNewest(ctx context.Context, cat *catalog.Catalog, read func(
 	if ddl&1 != 0 || st.cats.Database(cat.DB) != cat || !st.db.Acquire() {
 		return true, nil
 	}
-	r := newestReader{ctx: ctx, db: st.db, cat: cat}
+	r := newestReader{ctx: ctx, db: st.db, rows: st.rows, cat: cat}
 	defer func() { err = firstError(err, r.close(), st.db.Release()) }()
 	if err := read(&r); err != nil {
 		return false, err
@@ -27,10 +30,11 @@ func (s *Shard) ReadNewest(ctx context.Context, cat *catalog.Catalog, read func(
 
 // newestReader reads with one iterator, whose state is that of its first use.
 type newestReader struct {
-	ctx context.Context
-	db  *storage.DB
-	cat *catalog.Catalog
-	it  *storage.Iter
+	ctx  context.Context
+	db   *storage.DB
+	rows *rowcache.Cache
+	cat  *catalog.Catalog
+	it   *storage.Iter
 }
 
 func (r *newestReader) close() error {
@@ -140,6 +144,80 @@ func (r *newestReader) Rows(rel *catalog.Relation, ix *catalog.Index, span engin
 			sp.lo = append(last, 0)
 		}
 	}
+}
+
+// Same implements engine.NewestReader: the keys of the rows and the rows are looked
+// for in memory first. They have to be of one state, so their stamps are looked at
+// again when all have been read.
+func (r *newestReader) Same(rel *catalog.Relation, ix *catalog.Index, value sqltypes.Datum, attr int16, f func(key, val string) (bool, error)) error {
+	one := [1]sqltypes.Datum{value}
+	span := engine.Span{Lo: one[:], Hi: one[:], LoInc: true, HiInc: true}
+	all := func() error {
+		return r.Rows(rel, ix, span, false, attr, func(key, val string) (bool, error) { return f(key, strings.Clone(val)) })
+	}
+	tbl, x, sp, ok, err := r.at(rel, ix, span)
+	if !ok || err != nil {
+		return err
+	}
+	if x == nil || rowcache.FirstColumn(sp.lo) != len(sp.lo) {
+		return all()
+	}
+	keys, at, known := r.rows.Keys(sp.lo)
+	if !known {
+		_, err := r.portion(sp, false, firstEntries, func(key, val []byte) (bool, error) {
+			k, err := tbl.RowKeyOfEntry(nil, key, val)
+			keys = append(keys, string(k))
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+		if len(keys) == firstEntries { // there may be more
+			return all()
+		}
+		r.rows.PutKeys(at, string(sp.lo), keys)
+	}
+	var vals [firstEntries]string
+	var stamps [firstEntries]rowcache.Stamp
+	current := true
+	for i, k := range keys {
+		var found bool
+		if vals[i], stamps[i], found, err = cachedRow(r.db, r.rows, k); err != nil {
+			return err
+		}
+		current = current && found
+	}
+	for i := range keys {
+		current = current && r.rows.Holds(stamps[i])
+	}
+	if !current || !r.rows.Holds(at) {
+		return all()
+	}
+	for i, k := range keys {
+		v, err := tbl.VarValue(unsafe.Slice(unsafe.StringData(vals[i]), len(vals[i])), attr)
+		if err != nil {
+			return err
+		}
+		if more, err := f(k, unsafe.String(unsafe.SliceData(v), len(v))); !more || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cachedRow reads a row of the newest state by its key; at tells whether it still is.
+func cachedRow(db *storage.DB, rows *rowcache.Cache, key string) (val string, at rowcache.Stamp, found bool, err error) {
+	k := unsafe.Slice(unsafe.StringData(key), len(key))
+	if val, at, found = rows.Row(k); found {
+		return val, at, true, nil
+	}
+	b, closer, found, err := db.Get(k)
+	if err != nil || !found {
+		return "", at, false, err
+	}
+	val = string(b)
+	rows.PutRow(at, key, val)
+	return val, at, true, closer.Close()
 }
 
 func row(tbl *storage.Table, key, val []byte, attr int16, f func(key, val string) (bool, error)) (bool, error) {

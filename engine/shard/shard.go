@@ -25,6 +25,7 @@ import (
 	"ostraka/engine/colcache"
 	"ostraka/engine/commitlog"
 	"ostraka/engine/commitlog/memlog"
+	"ostraka/engine/rowcache"
 	"ostraka/engine/storage"
 	"ostraka/engine/txn"
 	"ostraka/sqltypes"
@@ -50,6 +51,8 @@ type Options struct {
 	// Columns bounds the memory for columns of tables that large scans leave behind,
 	// of all shards of the process; nil: none are kept.
 	Columns *colcache.Budget
+	// Rows bounds the memory, in bytes, for what short reads have found; 0: none.
+	Rows int64
 	// StageThreshold is the size of a commit entry above which it goes out in
 	// pieces, in bytes; 0: 1 MiB. MaxTxnBytes is where 54000 begins; 0: 1 GiB.
 	StageThreshold int
@@ -116,6 +119,7 @@ var _ engine.Engine = (*Shard)(nil)
 type state struct {
 	db      *storage.DB
 	cols    *colcache.Cache
+	rows    *rowcache.Cache
 	cats    *catalog.Set
 	applied commitlog.AppliedState
 	// inert: cats is not replicated state but what ServeInert made up.
@@ -130,7 +134,7 @@ func (s *Shard) ServeInert() {
 	if !st.cats.Empty() {
 		return
 	}
-	s.cur.Store(&state{db: st.db, cols: st.cols, cats: catalog.NewSet().Apply(catalog.Bootstrap(s.opts.Superuser)), applied: st.applied, inert: true})
+	s.cur.Store(&state{db: st.db, cols: st.cols, rows: st.rows, cats: catalog.NewSet().Apply(catalog.Bootstrap(s.opts.Superuser)), applied: st.applied, inert: true})
 }
 
 // Open opens or creates the state in opts.Dir. The engine cannot write before
@@ -209,6 +213,7 @@ func (s *Shard) openState(dir string) (*state, error) {
 		return nil, errors.Join(err, db.Release())
 	}
 	st.cols = colcache.New(s.opts.Columns, st.applied.Position.Index)
+	st.rows = rowcache.New(s.opts.Rows)
 	return st, nil
 }
 
@@ -270,7 +275,7 @@ func (s *Shard) Log() commitlog.Log {
 
 // OpenMem returns a ready engine in memory that leads: for tests.
 func OpenMem() (*Shard, *memlog.Log, error) {
-	s, err := Open(Options{Dir: "shard", FS: storage.MemFS(), FlushInterval: -1, MemTableSize: 16 << 20})
+	s, err := Open(Options{Dir: "shard", FS: storage.MemFS(), FlushInterval: -1, MemTableSize: 16 << 20, Rows: 1 << 20})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -225,11 +225,7 @@ func (s *Shard) GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalo
 	*buf = x.AppendKey((*buf)[:0], key)
 	k := *buf
 	if x.Clustered {
-		val, closer, ok, err := st.db.Get(k)
-		if found = ok; err == nil && found {
-			err = firstError(tbl.DecodeRow(k, val, colsOrNone(cols), dst), closer.Close())
-		}
-		if err != nil {
+		if found, err = getByKey(st, tbl, k, cols, dst); err != nil {
 			return false, false, err
 		}
 	} else if found, err = getByIndex(st.db, tbl, k, cols, dst); err != nil {
@@ -244,6 +240,20 @@ func (s *Shard) GetNewest(ctx context.Context, cat *catalog.Catalog, rel *catalo
 	}
 	s.usage(tbl).Read(x, 1, n)
 	return found, false, nil
+}
+
+// getByKey reads a row by its key.
+func getByKey(st *state, tbl *storage.Table, key []byte, cols []int16, dst []sqltypes.Datum) (found bool, err error) {
+	kept, at, ok := st.rows.Row(key)
+	if ok {
+		return true, tbl.DecodeRow(key, unsafe.Slice(unsafe.StringData(kept), len(kept)), colsOrNone(cols), dst)
+	}
+	val, closer, found, err := st.db.Get(key)
+	if err != nil || !found {
+		return false, err
+	}
+	st.rows.PutRow(at, string(key), string(val))
+	return true, firstError(tbl.DecodeRow(key, val, colsOrNone(cols), dst), closer.Close())
 }
 
 // getByIndex reads the row that a unique index's key leads to. Two reads need one state.
