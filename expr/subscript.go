@@ -18,6 +18,9 @@ func (c *compiler) subscript(e *Subscript) (node, error) {
 	if t != nil && t.OID == sqltypes.OIDJsonb {
 		return c.jsonbSubscript(e)
 	}
+	if t != nil && t.Elem != 0 && t.Len > 0 {
+		return c.fixedPart(e, t)
+	}
 	if t == nil || t.ElemType == nil {
 		return nil, pgerror.NotSupported("subscripting of type %s", typeName(t, e.Arg.Type().OID))
 	}

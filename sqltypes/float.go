@@ -10,6 +10,9 @@ import (
 	"ostraka/sqltypes/pgerror"
 )
 
+// nan has the bits of C's NaN, which clients see in binary; math.NaN has others.
+var nan = math.Float64frombits(0x7ff8 << 48)
+
 // ParseFloat reads a float of 32 or 64 bits as PostgreSQL does. typ is the SQL
 // spelling for errors (22P02, 22003).
 func ParseFloat(s string, bits int, typ string) (float64, error) {
@@ -24,7 +27,7 @@ func ParseFloat(s string, bits int, typ string) (float64, error) {
 	}
 	switch strings.ToLower(body) {
 	case "nan":
-		return math.NaN(), nil
+		return nan, nil
 	case "inf", "infinity":
 		if neg {
 			return math.Inf(-1), nil

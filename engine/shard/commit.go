@@ -3,7 +3,6 @@ package shard
 import (
 	"context"
 	"errors"
-	"sort"
 
 	"ostraka/engine/commitlog"
 	"ostraka/engine/effects"
@@ -40,6 +39,13 @@ func (t *Txn) Commit(ctx context.Context) (commitlog.Position, error) {
 			t.finish()
 			return commitlog.Position{}, errTermOver()
 		}
+		if t.reads != nil {
+			if err := t.reads.Prepare(); err != nil {
+				t.finish()
+				return commitlog.Position{}, err
+			}
+			t.reads.Finish(commitlog.Position{}, false)
+		}
 		t.finish()
 		return pos, nil
 	}
@@ -67,9 +73,8 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 	if err != nil {
 		return pos, err
 	}
-	var reg *txn.Commit
-	if t.reads != nil && t.writes.Len() > 0 {
-		if reg, err = t.validate(ctx); err != nil {
+	if t.reads != nil {
+		if err := t.reads.Prepare(); err != nil {
 			if t.staged {
 				t.dropStaged(t.xid.Load())
 			}
@@ -77,8 +82,12 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 		}
 	}
 	pos, err = t.s.Log().Propose(ctx, t.term.id, payload)
-	if reg != nil {
-		t.term.ssi.Resolve(reg, pos, err == nil, err == nil || !ambiguous(err))
+	if t.reads != nil && (err == nil || !ambiguous(err)) {
+		if err == nil {
+			t.reads.Finish(pos, true)
+		} else {
+			t.reads.Abort()
+		}
 	}
 	if err == nil {
 		t.noteMoves()
@@ -99,10 +108,18 @@ func (t *Txn) commit(ctx context.Context) (pos commitlog.Position, err error) {
 // keepLocks ends the transaction but leaves its locks until its entry shows up
 // in the log, or the term ends and takes the lock table with it.
 func (t *Txn) keepLocks() {
+	serial := t.reads
+	if serial != nil {
+		serial.Unknown()
+		t.reads = nil
+	}
 	t.end()
 	xid := t.xid.Load()
 	t.s.apply.await(xid, func() {
 		t.noteMoves()
+		if serial != nil {
+			serial.Finish(commitlog.Position{}, false)
+		}
 		t.term.locks.ReleaseTo(&t.owner, 0)
 		t.term.active.remove(xid)
 	})
@@ -116,32 +133,6 @@ func (t *Txn) keepLocks() {
 func (t *Txn) noteMoves() {
 	for _, m := range t.moves {
 		t.term.locks.Moved(m.from, m.xid, m.to, t.xid.Load())
-	}
-}
-
-// validate registers a serializable commit, waiting for others it depends on.
-func (t *Txn) validate(ctx context.Context) (*txn.Commit, error) {
-	keys := make([]string, 0, t.writes.Len())
-	t.writes.Ascend(func(key string, _ txn.Write) bool {
-		keys = append(keys, key)
-		return true
-	})
-	sort.Strings(keys)
-	for {
-		reg, wait, ok := t.term.ssi.Register(t.readSet, t.st.applied.Position, keys)
-		switch {
-		case !ok:
-			return nil, errDependencies()
-		case wait == nil:
-			return reg, nil
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-t.term.over:
-			return nil, errTermOver()
-		}
 	}
 }
 

@@ -115,7 +115,7 @@ func TestTypesWithoutKey(t *testing.T) {
 	tx := begin(t, s)
 	createIn(t, tx, testTable{name: "t", cols: []*catalog.Column{column("a", sqltypes.OIDPoint)}, pk: []int16{1}})
 	_, err := tx.Commit(context.Background())
-	if err == nil || err.Error() != "an index on type point is not supported (SQLSTATE 0A000)" {
+	if err == nil || err.Error() != "data type point has no default operator class for access method \"btree\" (SQLSTATE 42704)" {
 		t.Fatal(err)
 	}
 }

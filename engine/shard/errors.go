@@ -32,12 +32,6 @@ func errConcurrentDelete() error {
 	return pgerror.New(pgerror.TRSerializationFailure, "could not serialize access due to concurrent delete")
 }
 
-func errDependencies() error {
-	return pgerror.New(pgerror.TRSerializationFailure, "could not serialize access due to read/write dependencies among transactions").
-		WithDetail("Reason code: Canceled on commit attempt with conflict out to a transaction that committed first.").
-		WithHint("The transaction might succeed if retried.")
-}
-
 func errStale(rel string) error {
 	return pgerror.Wrap(engine.ErrStale, pgerror.TRSerializationFailure,
 		"could not serialize access because relation %q has changed", rel)

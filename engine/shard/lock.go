@@ -311,14 +311,28 @@ func (t *Txn) LookupNewest(ctx context.Context, rel *catalog.Relation, ix *catal
 		return ref, false, err
 	}
 	if t.reads != nil {
-		t.reads.Point(k)
+		if err := t.reads.Point(k); err != nil {
+			return ref, false, err
+		}
 	}
 	st := t.s.cur.Load()
 	if !st.db.Acquire() {
 		return ref, false, errSnapshotTooOld()
 	}
 	defer func() { err = firstError(err, st.db.Release()) }()
-	return t.readNewest(st.db, tbl, x, k, row)
+	ref, found, err = t.readNewest(st.db, tbl, x, k, row)
+	if err == nil && t.reads != nil && ref.Seq == 0 && t.reads.Overtaken(k) {
+		// The snapshot must know of the key what the newest state does.
+		var r reading
+		before, err := r.get(&t.view, []byte(k))
+		if err = firstError(err, r.close()); err == nil && before != found {
+			err = t.reads.Fail()
+		}
+		if err != nil {
+			return ref, false, err
+		}
+	}
+	return ref, found, err
 }
 
 // CountNewest implements engine.Txn. Who commits a row with the key has locked the

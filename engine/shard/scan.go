@@ -38,7 +38,7 @@ type scanner struct {
 	refs    []engine.RowRef
 	keys    []byte // arena of RowRef keys
 	rowKey  []byte
-	reads   *txn.ReadSet
+	reads   *txn.Serial
 	started bool // the iterator is at an entry that was delivered
 	done    bool
 	size    int
@@ -75,7 +75,11 @@ func (v *view) Scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner, 
 	if v.buf != nil && v.buf.Len() > 0 {
 		buf = v.buf.Copy()
 	}
-	return newScanner(ctx, v, buf, spec)
+	s, err := newScanner(ctx, v, buf, spec)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanSpec) (*scanner, error) {
@@ -118,8 +122,15 @@ func newScanner(ctx context.Context, v *view, buf *txn.Buffer, spec engine.ScanS
 		}
 	}
 	if s.reads != nil {
+		note := s.reads.Range
+		if v.newest {
+			note = s.reads.NewestRange
+		}
 		for _, sp := range s.spans {
-			s.reads.Range(string(sp.lo), string(sp.hi))
+			if err := note(string(sp.lo), string(sp.hi)); err != nil {
+				s.Close()
+				return nil, err
+			}
 		}
 	}
 	return s, nil
@@ -442,7 +453,9 @@ func (s *scanner) emit(n int, key, val []byte, seq uint32) (int, error) {
 // fetch reads the row that an index entry points to.
 func (s *scanner) fetch(key []byte) ([]byte, uint32, error) {
 	if s.reads != nil {
-		s.reads.Point(string(key))
+		if err := s.reads.Point(string(key)); err != nil {
+			return nil, 0, err
+		}
 	}
 	if s.buf != nil {
 		if w, ok := s.buf.Get(unsafe.String(unsafe.SliceData(key), len(key))); ok {

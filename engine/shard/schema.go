@@ -3,6 +3,7 @@ package shard
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -68,7 +69,16 @@ func (w schemaWriter) PutStats(d *catalog.TableStats) { w.put(d) }
 func (w schemaWriter) PutShards(d *catalog.Shards)    { w.put(d) }
 func (w schemaWriter) PutOwned(d *catalog.Owned)      { w.put(d) }
 func (w schemaWriter) DropRelation(oid sqltypes.OID)  { w.drop(catalog.ObjRelation, oid) }
-func (w schemaWriter) DeleteStorage(storageID uint64) { w.t.dropped = append(w.t.dropped, storageID) }
+
+// DeleteStorage also tells those who have read there: to serializable transactions it is a write.
+func (w schemaWriter) DeleteStorage(storageID uint64) {
+	if w.t.reads != nil && !slices.Contains(w.t.made, storageID) {
+		if err := w.t.reads.WritePrefix(string(storage.AppendDataPrefix(nil, storageID))); err != nil {
+			w.t.fail(err)
+		}
+	}
+	w.t.dropped = append(w.t.dropped, storageID)
+}
 
 // PutRelation continues the relation's layouts and checks that its keys can be stored.
 func (w schemaWriter) PutRelation(d *catalog.Relation) {

@@ -90,7 +90,7 @@ func (s *Shard) startTerm(l commitlog.Log, id uint64) error {
 	if err := errors.Join(err1, err2, err3, st.db.Release()); err != nil {
 		return err
 	}
-	t := &term{s: s, id: id, over: make(chan struct{}), locks: txn.NewTable(s.opts.MaxLocks), ssi: txn.NewTracker(),
+	t := &term{s: s, id: id, over: make(chan struct{}), locks: txn.NewTable(s.opts.MaxLocks), ssi: txn.NewTracker(dataPrefixLen),
 		seqs: map[uint64]*sequence{}}
 	t.xid.Store(xid)
 	t.xidLimit.Store(xid + xidRange)

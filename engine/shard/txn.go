@@ -50,7 +50,6 @@ type Txn struct {
 	moves    []move
 	marks    []savepoint
 	nextMark engine.SavepointID
-	readSet  *txn.ReadSet
 	rels     []checkedRel
 	fewRels  [4]checkedRel // backs rels while there are few
 	stream   *stream       // nil while the transaction is small
@@ -61,6 +60,8 @@ type Txn struct {
 	// outer is the snapshot of the statement that a nested one interrupts, closed the
 	// one that the end of the transaction closed.
 	outer, closed *storage.Snapshot
+	// safe: the snapshot is one that no serializable transaction can spoil.
+	safe bool
 }
 
 // checkedRel remembers that a relation is locked and its descriptor current.
@@ -110,9 +111,6 @@ func (s *Shard) Begin(ctx context.Context, opts engine.TxnOptions) (engine.Txn, 
 		var err error
 		if t.term, err = s.leading(ctx); err != nil {
 			return nil, err
-		}
-		if opts.Isolation == engine.Serializable {
-			t.readSet = &txn.ReadSet{Prefix: dataPrefixLen}
 		}
 	}
 	if s.Catalog(opts.Database) == nil {
@@ -192,6 +190,11 @@ func (t *Txn) StartStatement(ctx context.Context) error {
 		return err
 	}
 	t.stmt, t.stmtSeq = nil, t.writes.Seq()
+	if t.opts.Deferrable && t.opts.ReadOnly && t.opts.Isolation == engine.Serializable && t.term != nil && t.snap == nil {
+		if err := t.waitSafe(ctx); err != nil {
+			return err
+		}
+	}
 	if t.opts.Isolation == engine.ReadCommitted && t.snap != nil {
 		if t.st != t.s.cur.Load() || t.s.opts.Now().Sub(t.at) > time.Minute {
 			if t.snap == t.outer {
@@ -246,15 +249,17 @@ func (t *Txn) ensure() error {
 	if t.snap != nil {
 		return nil
 	}
+	if t.reads == nil && t.term != nil && t.opts.Isolation == engine.Serializable && !t.safe {
+		t.reads = t.term.ssi.Start(t.opts.ReadOnly)
+	}
 	t.view.open()
+	if t.reads != nil {
+		t.reads.Opened(t.st.applied.Position)
+	}
 	cat := t.st.cats.Database(t.opts.Database)
 	if cat == nil {
 		t.view.Close()
 		return errNoDatabase()
-	}
-	if t.readSet != nil && t.reads == nil {
-		t.reads = t.readSet
-		t.term.ssi.Begin(t.readSet, t.st.applied.Position)
 	}
 	if cat != t.base || t.cat == nil {
 		t.base = cat
@@ -332,7 +337,7 @@ func (t *Txn) ScanNewest(ctx context.Context, spec engine.ScanSpec) (engine.Scan
 	if err := t.ensure(); err != nil {
 		return nil, err
 	}
-	v := &view{s: t.s, cat: t.cat, reads: t.reads}
+	v := &view{s: t.s, cat: t.cat, reads: t.reads, newest: true}
 	v.open()
 	var buf *txn.Buffer
 	if t.writes.Len() > 0 {
@@ -473,8 +478,8 @@ func (t *Txn) end() {
 	t.done = true
 	t.closed = t.snap
 	t.view.Close()
-	if t.readSet != nil && t.reads != nil {
-		t.term.ssi.End(t.readSet)
+	if t.reads != nil {
+		t.reads.Abort() // does nothing after Finish
 	}
 	if t.stream != nil {
 		if t.staged {

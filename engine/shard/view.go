@@ -25,7 +25,9 @@ type view struct {
 	cat  *catalog.Catalog
 	buf  *txn.Buffer
 	// reads, when not nil, is told what was read (SERIALIZABLE).
-	reads *txn.ReadSet
+	reads *txn.Serial
+	// newest: the view is of the newest state, not of the transaction's snapshot.
+	newest bool
 }
 
 var _ engine.View = (*view)(nil)
@@ -118,7 +120,9 @@ func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index
 	*buf = x.AppendKey((*buf)[:0], key)
 	k := *buf
 	if v.reads != nil {
-		v.reads.Point(string(k))
+		if err := v.reads.Point(string(k)); err != nil {
+			return ref, false, err
+		}
 	}
 	if !x.Clustered {
 		var e reading
@@ -131,7 +135,9 @@ func (v *view) Get(ctx context.Context, rel *catalog.Relation, ix *catalog.Index
 			return ref, false, err
 		}
 		if v.reads != nil {
-			v.reads.Point(string(k))
+			if err := v.reads.Point(string(k)); err != nil {
+				return ref, false, err
+			}
 		}
 	}
 	var r reading

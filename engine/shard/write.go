@@ -27,8 +27,10 @@ func (t *Txn) freeze() {
 // put adds a write; what the statement sees of the buffer stays as it was.
 func (t *Txn) put(key string, val []byte) uint32 {
 	t.freeze()
-	if t.reads != nil && t.failed == nil && t.term.ssi.Crossed(t.readSet, t.st.applied.Position, key) {
-		t.fail(errDependencies()) // COMMIT would say so as well, after more work in vain
+	if t.reads != nil && t.failed == nil {
+		if err := t.reads.Write(key); err != nil {
+			t.fail(err)
+		}
 	}
 	seq := t.writes.Put(key, val)
 	if t.stream != nil {
@@ -247,11 +249,13 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 		return nil, err
 	}
 	if t.reads != nil { // that it is there; of a key that is free our own write tells enough
-		mutual := !arbiter && r.seq == 0 && t.reads.Contains(key) && t.term.ssi.ReadAndWritten(t.st.applied.Position, key)
-		t.reads.Point(key)
-		if mutual {
-			// Both have seen that the key is free: trying again helps.
-			return nil, errDependencies()
+		note := t.reads.Point
+		if !arbiter && r.seq == 0 {
+			// If both have seen that the key is free, trying again helps.
+			note = t.reads.Duplicate
+		}
+		if err := note(key); err != nil {
+			return nil, err
 		}
 	}
 	if !arbiter {

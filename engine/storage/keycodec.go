@@ -122,6 +122,10 @@ func keyClassOf(t *sqltypes.Type) (class, elem keyClass, err error) {
 			return keyJSON, 0, nil
 		}
 	}
+	if t.Compare == nil {
+		return 0, 0, pgerror.New(pgerror.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", t.Name).
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+	}
 	return 0, 0, pgerror.NotSupported("an index on type %s", t.Name)
 }
 

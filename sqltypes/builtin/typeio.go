@@ -14,6 +14,7 @@ var ioStems = map[string]string{
 	"inet": "inet_", "cidr": "cidr_", "macaddr": "macaddr_", "macaddr8": "macaddr8_", "date": "date_", "time": "time_", "timetz": "timetz_",
 	"timestamp": "timestamp_", "timestamptz": "timestamptz_", "interval": "interval_", "json": "json_", "jsonb": "jsonb_", "float4": "float4",
 	"float8": "float8", "text": "text", "varchar": "varchar", "bpchar": "bpchar", "name": "name", "cstring": "cstring_", "jsonpath": "jsonpath_",
+	"point": "point_", "box": "box_", "lseg": "lseg_", "line": "line_", "path": "path_", "polygon": "poly_", "circle": "circle_",
 	"regproc": "regproc", "regprocedure": "regprocedure", "regoper": "regoper", "regoperator": "regoperator", "regclass": "regclass",
 	"regtype": "regtype", "regnamespace": "regnamespace", "regrole": "regrole", "regcollation": "regcollation",
 }
