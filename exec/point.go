@@ -182,6 +182,9 @@ func (p *pointPlan) write(plan *planner.Plan) (*modifyOp, error) {
 		return p.insert.modifyOp, p.runInsert()
 	case *planner.Update:
 		if p.update == nil {
+			if err := identifiable(p.x.view.Catalog(), n.Target.Rel, false); err != nil {
+				return nil, err
+			}
 			c, err := p.prepareChange(n.Target, n.Input, n.OldCols, n.Recheck, n.Returning)
 			if err != nil {
 				return nil, err
@@ -205,6 +208,9 @@ func (p *pointPlan) write(plan *planner.Plan) (*modifyOp, error) {
 		})
 	case *planner.Delete:
 		if p.delete == nil {
+			if err := identifiable(p.x.view.Catalog(), n.Target.Rel, true); err != nil {
+				return nil, err
+			}
 			c, err := p.prepareChange(n.Target, n.Input, n.OldCols, n.Recheck, n.Returning)
 			if err != nil {
 				return nil, err

@@ -94,6 +94,9 @@ type updateOp struct {
 }
 
 func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
+	if err := identifiable(x.view.Catalog(), p.Target.Rel, false); err != nil {
+		return built{}, err
+	}
 	m, err := x.newModify(p, p.Target, p.Input, p.Returning)
 	if err != nil {
 		return built{}, err
@@ -221,6 +224,9 @@ type deleteOp struct {
 }
 
 func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
+	if err := identifiable(x.view.Catalog(), p.Target.Rel, true); err != nil {
+		return built{}, err
+	}
 	m, err := x.newModify(p, p.Target, p.Input, p.Returning)
 	if err != nil {
 		return built{}, err

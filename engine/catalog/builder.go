@@ -17,6 +17,9 @@ type builder struct {
 	databases tableEdit[*Database]
 	stats     cowEdit[oidKey, *TableStats]
 	children  cowEdit[oidKey, []OID]
+
+	publications  tableEdit[*Publication]
+	subscriptions tableEdit[*Subscription]
 }
 
 type tableEdit[T comparable] struct {
@@ -62,6 +65,7 @@ func (c *Catalog) edit(changes []Change) *Catalog {
 	b.databases = editTable(&n.databases)
 	b.stats.m = &n.stats
 	b.children.m = &n.children
+	b.publications, b.subscriptions = editTable(&n.publications), editTable(&n.subscriptions)
 	typesChanged, relsChanged := false, false
 	for _, ch := range changes {
 		if !ch.Kind.Shared() && ch.DB != c.DB {
@@ -133,6 +137,8 @@ func (b *builder) apply(ch Change) {
 			b.casts.set(oidKey(ch.OID), d)
 			b.castPairs.set(pairKey{d.Source, d.Target}, d)
 		}
+	case ObjPublication, ObjSubscription:
+		b.applyReplication(ch)
 	case ObjDefaultACL:
 		acls := make([]*DefaultACL, 0, len(b.c.defaultACL)+1)
 		for _, a := range b.c.defaultACL {

@@ -32,6 +32,9 @@ type Catalog struct {
 	children   cow[oidKey, []OID] // relations by what they inherit from, ascending
 	built      *typeCache
 	parted     *partitionCache
+
+	publications  table[*Publication]
+	subscriptions table[*Subscription]
 }
 
 type indexRef struct {

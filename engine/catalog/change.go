@@ -21,11 +21,13 @@ const (
 	ObjOwned  // shared
 	ObjOperator
 	ObjCast
+	ObjPublication
+	ObjSubscription // shared
 )
 
 // Shared reports whether objects of the kind belong to no database.
 func (k ObjectKind) Shared() bool {
-	return k == ObjDatabase || k == ObjRole || k == ObjShards || k == ObjOwned
+	return k == ObjDatabase || k == ObjRole || k == ObjShards || k == ObjOwned || k == ObjSubscription
 }
 
 // Change puts or drops one descriptor. It is the unit in which DDL travels in
@@ -61,6 +63,10 @@ func Put(db OID, desc any) Change {
 		c.Kind, c.OID = ObjOperator, d.OID
 	case *Cast:
 		c.Kind, c.OID = ObjCast, d.OID
+	case *Publication:
+		c.Kind, c.OID = ObjPublication, d.OID
+	case *Subscription:
+		c.Kind, c.OID, c.DB = ObjSubscription, d.OID, 0
 	case *DefaultACL:
 		c.Kind, c.OID, c.Schema, c.ObjType = ObjDefaultACL, d.Role, d.Schema, d.ObjType
 		if len(d.ACL) == 0 {
@@ -155,7 +161,7 @@ func (s *Set) Apply(changes []Change) *Set {
 		} else {
 			continue
 		}
-		c.roles, c.databases, c.sharding = n.shared.roles, n.shared.databases, n.shared.sharding
+		c.roles, c.databases, c.sharding, c.subscriptions = n.shared.roles, n.shared.databases, n.shared.sharding, n.shared.subscriptions
 		c.Version = n.version
 		n.dbs[oid] = c
 	}

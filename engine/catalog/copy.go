@@ -11,6 +11,7 @@ func Everything(c *Catalog) []Change {
 	c.AllFunctions(func(d *Function) bool { out = append(out, Put(c.DB, d)); return true })
 	c.AllOperators(func(d *Operator) bool { out = append(out, Put(c.DB, d)); return true })
 	c.AllCasts(func(d *Cast) bool { out = append(out, Put(c.DB, d)); return true })
+	c.AllPublications(func(d *Publication) bool { out = append(out, Put(c.DB, d)); return true })
 	for _, d := range c.defaultACL {
 		out = append(out, Put(c.DB, d))
 	}

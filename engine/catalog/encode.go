@@ -82,6 +82,10 @@ func DecodeChange(key, desc []byte) (Change, error) {
 		c.Desc, err = decode[Operator](desc)
 	case ObjCast:
 		c.Desc, err = decode[Cast](desc)
+	case ObjPublication:
+		c.Desc, err = decode[Publication](desc)
+	case ObjSubscription:
+		c.Desc, err = decode[Subscription](desc)
 	case ObjDefaultACL:
 		c.Desc, err = decode[DefaultACL](desc)
 	case ObjStats:

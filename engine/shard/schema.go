@@ -59,9 +59,17 @@ func (w schemaWriter) PutOperator(d *catalog.Operator) { w.put(d) }
 func (w schemaWriter) DropOperator(oid sqltypes.OID)   { w.drop(catalog.ObjOperator, oid) }
 func (w schemaWriter) PutCast(d *catalog.Cast)         { w.put(d) }
 func (w schemaWriter) DropCast(oid sqltypes.OID)       { w.drop(catalog.ObjCast, oid) }
-func (w schemaWriter) PutRole(d *catalog.Role)         { w.put(d) }
-func (w schemaWriter) DropRole(oid sqltypes.OID)       { w.drop(catalog.ObjRole, oid) }
-func (w schemaWriter) PutDatabase(d *catalog.Database) { w.put(d) }
+func (w schemaWriter) PutPublication(d *catalog.Publication) {
+	w.put(d)
+}
+func (w schemaWriter) DropPublication(oid sqltypes.OID) { w.drop(catalog.ObjPublication, oid) }
+func (w schemaWriter) PutSubscription(d *catalog.Subscription) {
+	w.put(d)
+}
+func (w schemaWriter) DropSubscription(oid sqltypes.OID) { w.drop(catalog.ObjSubscription, oid) }
+func (w schemaWriter) PutRole(d *catalog.Role)           { w.put(d) }
+func (w schemaWriter) DropRole(oid sqltypes.OID)         { w.drop(catalog.ObjRole, oid) }
+func (w schemaWriter) PutDatabase(d *catalog.Database)   { w.put(d) }
 func (w schemaWriter) PutDefaultACL(d *catalog.DefaultACL) {
 	w.put(d)
 }

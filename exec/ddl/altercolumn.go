@@ -243,6 +243,11 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 			views = append(views, v)
 		}
 	}
+	published := b.publicationsUsing(b.rel, col.Num)
+	for _, u := range published {
+		blockers = append(blockers, u.word(b.visibleName(b.rel))+" depends on "+what)
+		d.also = append(d.also, u.word(b.visibleName(b.rel)))
+	}
 	uses := func(attrs []int16) bool { return slices.Contains(attrs, col.Num) }
 	var indexes []*catalog.Index
 	for _, ix := range b.rel.Indexes {
@@ -278,6 +283,11 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 	}
 	for _, v := range views {
 		d.dropOne(v)
+	}
+	for _, u := range published {
+		cp := *u.pub
+		cp.Tables = slices.DeleteFunc(slices.Clone(u.pub.Tables), func(t catalog.PublishedTable) bool { return t.Relation == b.rel.OID })
+		b.run.schema().PutPublication(&cp)
 	}
 	for _, u := range policies {
 		if u.rel.OID != b.rel.OID {

@@ -35,6 +35,12 @@ func (b *builder) alterType(cmd *pg.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", v.Name, col.Name)
 		}
 	}
+	for _, u := range b.publicationsUsing(b.rel, col.Num) {
+		if u.filter {
+			return pgerror.New(pgerror.FeatureNotSupported, "cannot alter type of a column used by a publication WHERE clause").
+				WithDetail("%s depends on column %q", u.word(b.visibleName(b.rel)), col.Name)
+		}
+	}
 	for _, g := range b.rel.Columns {
 		if g.Generated == 0 || g.Dropped || g.Num == col.Num {
 			continue

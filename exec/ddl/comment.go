@@ -41,6 +41,10 @@ func (r *run) comment(n *pg.CommentStmt) error {
 			return err
 		}
 		return r.commentTrigger(cp, parts[len(parts)-1], n.Comment)
+	case pg.ObjectType_OBJECT_SUBSCRIPTION:
+		return r.commentSubscription(parts[0], n.Comment)
+	case pg.ObjectType_OBJECT_PUBLICATION:
+		return r.commentPublication(parts[0], n.Comment)
 	case pg.ObjectType_OBJECT_POLICY:
 		cp, _, err := r.commentTarget(parts[:len(parts)-1])
 		if err != nil {

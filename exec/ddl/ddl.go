@@ -142,6 +142,16 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return "REINDEX", r.reindex(n.ReindexStmt)
 	case *pg.Node_CreateTrigStmt:
 		return "CREATE TRIGGER", r.createTrigger(n.CreateTrigStmt)
+	case *pg.Node_CreatePublicationStmt:
+		return "CREATE PUBLICATION", r.createPublication(n.CreatePublicationStmt)
+	case *pg.Node_AlterPublicationStmt:
+		return "ALTER PUBLICATION", r.alterPublication(n.AlterPublicationStmt)
+	case *pg.Node_CreateSubscriptionStmt:
+		return "CREATE SUBSCRIPTION", r.createSubscription(n.CreateSubscriptionStmt)
+	case *pg.Node_AlterSubscriptionStmt:
+		return "ALTER SUBSCRIPTION", r.alterSubscription(n.AlterSubscriptionStmt)
+	case *pg.Node_DropSubscriptionStmt:
+		return "DROP SUBSCRIPTION", r.dropSubscription(n.DropSubscriptionStmt)
 	case *pg.Node_CreatePolicyStmt:
 		return "CREATE POLICY", r.createPolicy(n.CreatePolicyStmt)
 	case *pg.Node_AlterPolicyStmt:

@@ -31,6 +31,8 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = r.dropFunctions(n)
 	case pg.ObjectType_OBJECT_TRIGGER:
 		err = r.dropTrigger(n)
+	case pg.ObjectType_OBJECT_PUBLICATION:
+		err = r.dropPublications(n)
 	case pg.ObjectType_OBJECT_POLICY:
 		err = r.dropPolicies(n)
 	case pg.ObjectType_OBJECT_OPERATOR:
@@ -339,6 +341,7 @@ func (d *dropper) dropOne(rel *catalog.Relation) {
 	if rel.RowType != 0 {
 		d.schema().DropType(rel.RowType)
 	}
+	d.unpublish(func(r, _ sqltypes.OID) bool { return r == rel.OID })
 	d.schema().DropRelation(rel.OID)
 }
 
@@ -482,6 +485,7 @@ func (r *run) dropSchemas(n *pg.DropStmt, cascade bool) error {
 		if err := r.emptySchema(s, cascade); err != nil {
 			return err
 		}
+		r.unpublish(func(_, schema sqltypes.OID) bool { return schema == s.OID })
 		r.schema().DropSchema(s.OID)
 	}
 	return nil

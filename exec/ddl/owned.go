@@ -86,6 +86,14 @@ func (r *run) reassignOwned(n *pg.ReassignOwnedStmt) error {
 		cp.Owner = to.OID
 		r.schema().PutOperator(&cp)
 	}
+	r.catalog().AllPublications(func(p *catalog.Publication) bool {
+		if old(p.Owner) {
+			cp := *p
+			cp.Owner = to.OID
+			r.schema().PutPublication(&cp)
+		}
+		return true
+	})
 	for _, d := range owned.databases {
 		cp := *d
 		cp.Owner, cp.ACL = to.OID, renamedGrantor(d.ACL, d.Owner, to.OID)
@@ -210,10 +218,17 @@ func (r *run) dropOwned(n *pg.DropOwnedStmt) error {
 		if err := r.emptySchema(s, cascade); err != nil {
 			return err
 		}
+		r.unpublish(func(_, schema sqltypes.OID) bool { return schema == s.OID })
 		r.schema().DropSchema(s.OID)
 	}
 	r.revokeEverything(is)
 	r.dropFromPolicies(is)
+	r.catalog().AllPublications(func(p *catalog.Publication) bool {
+		if is(p.Owner) {
+			r.schema().DropPublication(p.OID)
+		}
+		return true
+	})
 	return nil
 }
 

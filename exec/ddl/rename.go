@@ -22,6 +22,10 @@ func (r *run) rename(n *pg.RenameStmt) (string, error) {
 		return alterTag(n.RelationType), r.renameColumn(n, name)
 	case pg.ObjectType_OBJECT_TRIGGER:
 		return "ALTER TRIGGER", r.renameTrigger(n, name)
+	case pg.ObjectType_OBJECT_SUBSCRIPTION:
+		return tag, r.renameSubscription(str(n.Object), name)
+	case pg.ObjectType_OBJECT_PUBLICATION:
+		return tag, r.renamePublication(str(n.Object), name)
 	case pg.ObjectType_OBJECT_POLICY:
 		return "ALTER POLICY", r.renamePolicy(n, name)
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
@@ -290,6 +294,9 @@ func (r *run) renameIn(rel *catalog.Relation, from, to string) error {
 	if err := bind.RenameInRelation(cp, from, to); err != nil {
 		return err
 	}
+	if err := r.renamePublished(rel.OID, from, to); err != nil {
+		return err
+	}
 	return r.freezeViews(rel, func() { r.schema().PutRelation(cp) })
 }
 
@@ -494,6 +501,10 @@ func (r *run) setOwner(n *pg.AlterOwnerStmt) (string, error) {
 		cp := *f
 		cp.Owner = role.OID
 		r.schema().PutFunction(&cp)
+	case pg.ObjectType_OBJECT_SUBSCRIPTION:
+		return tag, r.setSubscriptionOwner(str(n.Object), role)
+	case pg.ObjectType_OBJECT_PUBLICATION:
+		return tag, r.setPublicationOwner(str(n.Object), role)
 	case pg.ObjectType_OBJECT_OPERATOR:
 		o, err := r.ownOperator(n.Object.GetObjectWithArgs())
 		if err != nil {

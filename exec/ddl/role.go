@@ -310,6 +310,12 @@ func (r *run) roleUses(role sqltypes.OID) []string {
 		}
 		return true
 	})
+	cat.AllPublications(func(p *catalog.Publication) bool {
+		if p.Owner == role {
+			out = append(out, "owner of publication "+p.Name)
+		}
+		return true
+	})
 	cat.AllDatabases(func(d *catalog.Database) bool {
 		if d.Owner == role {
 			out = append(out, "owner of database "+d.Name)

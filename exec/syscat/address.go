@@ -72,7 +72,8 @@ func outRecord(p *sqltypes.Proc, values []sqltypes.Datum) sqltypes.Datum {
 
 // missingKinds is what pg_identify_object calls an object that is not there.
 var missingKinds = map[sqltypes.OID]string{classClass: "relation", classProc: "routine", classType: "type", classConstraint: "constraint",
-	classOperator: "operator", classCast: "cast", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classPolicy: "policy", classAttrdef: "default value"}
+	classOperator: "operator", classCast: "cast", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classPolicy: "policy", classPublication: "publication", classPublicationRel: "publication relation",
+	classPublicationNamespace: "publication namespace", classSubscription: "subscription", classAttrdef: "default value"}
 
 // wordsOf describes the object that a function's first three arguments name. Error: XX000 for an unknown catalogue.
 func (l *lookup) wordsOf(a []sqltypes.Datum) (objectWords, bool, error) {
@@ -85,7 +86,7 @@ func (l *lookup) wordsOf(a []sqltypes.Datum) (objectWords, bool, error) {
 }
 
 // emptyClasses are the catalogues of kinds of objects that do not exist here.
-var emptyClasses = []sqltypes.OID{2620, 2613, 3381, 2328, 1417, 1418, 826, 3466, 6104, 6106, 6237, 6100, 3576, 6243, 2604, 3601}
+var emptyClasses = []sqltypes.OID{2620, 2613, 3381, 2328, 1417, 1418, 826, 3466, 3576, 6243, 2604, 3601}
 
 func addressList(d sqltypes.Datum) ([]string, error) {
 	var out []string
@@ -104,6 +105,7 @@ var relationTypes = map[string]string{"table": "rt", "index": "i", "sequence": "
 
 // otherTypes are the further words of addresses, with the length that the list of names and that of arguments must have; -1: any.
 var otherTypes = map[string][2]int{"table column": {-1, -1}, "table constraint": {-1, -1}, "default value": {-1, -1}, "rule": {-1, -1}, "policy": {-1, -1},
+	"publication": {1, -1}, "publication relation": {-1, 1}, "publication namespace": {1, 1}, "subscription": {1, -1},
 	"type": {1, -1}, "domain constraint": {1, 1}, "cast": {1, 1}, "function": {-1, -1}, "procedure": {-1, -1}, "aggregate": {-1, -1}, "routine": {-1, -1},
 	"operator": {-1, 2}, "schema": {1, -1}, "role": {1, -1}, "database": {1, -1}, "language": {1, -1}, "tablespace": {1, -1}, "extension": {1, -1},
 	"access method": {1, -1}, "collation": {-1, -1}, "conversion": {-1, -1}, "operator class": {-1, -1}, "operator family": {-1, -1},
@@ -155,6 +157,8 @@ func (l *lookup) address(kind string, names, args []string) (objectRef, error) {
 	case "operator":
 		o, err := l.operator(strings.Join(names, "."), strings.Join(args, ","), true)
 		return objectRef{classOperator, o, 0}, err
+	case "publication", "publication relation", "publication namespace", "subscription":
+		return l.publicationAddress(kind, names, args)
 	case "schema":
 		if s := l.cat.SchemaByName(names[0]); s != nil {
 			return objectRef{classNamespace, s.OID, 0}, nil

@@ -127,6 +127,7 @@ func dependRows(q *Query, emit Emit) error {
 		d.onUsers(k, classType, c.Source, c.Target)
 		d.onUsers(k, classProc, c.Func)
 	}
+	d.publications()
 	q.each(nil, d.relation)
 	return nil
 }

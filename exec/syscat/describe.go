@@ -43,6 +43,8 @@ func (l *lookup) words(class, o sqltypes.OID, sub int) (w objectWords, ok bool) 
 			}
 		}
 		return w, false
+	case classPublication, classPublicationRel, classPublicationNamespace, classSubscription:
+		return l.publicationWords(class, o)
 	case classPolicy:
 		return l.policyWords(o)
 	case classRewrite:

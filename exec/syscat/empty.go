@@ -6,7 +6,6 @@ func registerEmpty(s *Set) {
 	for _, name := range []string{
 		"pg_event_trigger",                                                                                        // there are no event triggers
 		"pg_foreign_data_wrapper", "pg_foreign_server", "pg_foreign_table", "pg_user_mapping", "pg_user_mappings", // no foreign data
-		"pg_publication", "pg_publication_rel", "pg_publication_namespace", "pg_publication_tables", "pg_subscription", "pg_subscription_rel",
 		"pg_replication_origin", "pg_replication_origin_status", "pg_replication_slots", "pg_stat_replication_slots", // no logical replication
 		"pg_stat_subscription", "pg_stat_subscription_stats",
 		"pg_largeobject", "pg_largeobject_metadata", // no large objects

@@ -113,7 +113,7 @@ func init() {
 		"pg_get_serial_sequence": serialSequence,
 		"pg_relation_is_publishable": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 			r := l.cat.Relation(argOID(a[0]))
-			return yes(r != nil && (r.Kind == catalog.KindTable || r.Kind == catalog.KindPartitioned)), nil
+			return yes(r != nil && (r.Kind == catalog.KindTable || r.Kind == catalog.KindPartitioned) && r.Persistence == 'p' && r.OID >= catalog.FirstUserOID), nil
 		},
 		"pg_tablespace_location": func(*lookup, *sqltypes.Call, []sqltypes.Datum) (sqltypes.Datum, error) {
 			return text(""), nil
@@ -217,6 +217,12 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 	}
 	if o < catalog.FirstUserOID {
 		return fixedComment(o, class)
+	}
+	if p := cat.Publication(o); p != nil && is("pg_publication") {
+		return p.Comment
+	}
+	if u := cat.Subscription(o); u != nil && is("pg_subscription") {
+		return u.Comment
 	}
 	found := ""
 	if is("pg_policy") {

@@ -496,6 +496,13 @@ func descriptionRows(q *Query, emit Emit) error {
 		}
 		return true
 	})
+	q.Cat.AllPublications(func(p *catalog.Publication) bool { put(p.OID, classPublication, 0, p.Comment); return true })
+	q.Cat.AllSubscriptions(func(u *catalog.Subscription) bool {
+		if u.DB == q.Cat.DB {
+			put(u.OID, classSubscription, 0, u.Comment)
+		}
+		return true
+	})
 	q.Cat.AllFunctions(func(f *catalog.Function) bool { put(f.OID, classProc, 0, f.Comment); return true })
 	q.Cat.AllOperators(func(o *catalog.Operator) bool { put(o.OID, classOperator, 0, o.Comment); return true })
 	q.Cat.AllCasts(func(c *catalog.Cast) bool { put(c.OID, classCast, 0, c.Comment); return true })

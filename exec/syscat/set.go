@@ -78,6 +78,7 @@ func New() *Set {
 	registerTriggers(s)
 	registerPolicies(s)
 	registerInheritance(s)
+	registerPublications(s)
 	registerViews(s)
 	return s
 }

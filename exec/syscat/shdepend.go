@@ -42,6 +42,12 @@ func sharedDependRows(q *Query, emit Emit) error {
 			}
 		}
 	}
+	for _, p := range publications(q.Cat) {
+		put(db, classPublication, p.OID, 0, p.Owner, nil)
+	}
+	for _, u := range subscriptions(q.Cat) {
+		put(0, classSubscription, u.OID, 0, u.Owner, nil)
+	}
 	eachPolicy(q.Cat, func(_ *catalog.Relation, p *catalog.Policy) {
 		for _, role := range p.Roles {
 			if role >= catalog.FirstUserOID {

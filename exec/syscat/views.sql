@@ -51,6 +51,15 @@ SELECT n.nspname AS schemaname, c.relname AS tablename, r.rulename AS rulename, 
 FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_class c ON c.oid = r.ev_class JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE r.rulename <> '_RETURN'
 
+-- pg_catalog.pg_publication_tables
+SELECT p.pubname, n.nspname AS schemaname, c.relname AS tablename,
+       (SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = gpt.relid AND a.attnum > 0 AND NOT a.attisdropped
+        AND (gpt.attrs IS NULL OR a.attnum = ANY (gpt.attrs))) AS attnames,
+       pg_get_expr(gpt.qual, gpt.relid) AS rowfilter
+FROM pg_catalog.pg_publication p, LATERAL pg_get_publication_tables(p.pubname::text) gpt(relid, attrs, qual), pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = gpt.relid
+
 -- pg_catalog.pg_policies
 SELECT n.nspname AS schemaname, c.relname AS tablename, pol.polname AS policyname,
        CASE WHEN pol.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END AS permissive,

@@ -337,6 +337,16 @@ func renameColumns(tree *pg.Node, renamed map[string]string) {
 	})
 }
 
+// RenameInText renames a column in the text of an expression over a table's row.
+func RenameInText(text, from, to string) (string, error) {
+	n, err := parse.Expression(text)
+	if err != nil {
+		return "", err
+	}
+	renameColumns(n, map[string]string{from: to})
+	return deparseExpr(n)
+}
+
 // RenameInRelation renames a column in the texts of a relation's own definitions.
 // rel must be the caller's copy.
 func RenameInRelation(rel *catalog.Relation, from, to string) error {
