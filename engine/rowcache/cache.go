@@ -9,6 +9,8 @@
 // visible, and even again afterwards. What was read between two looks at an even
 // stamp that has not changed was current all the time, and stays so as long as the
 // stamp does not change. So readers take no locks and the writer waits for nobody.
+// Keys of relations and indexes of which nothing is read this way have no stamps:
+// loading them costs nothing.
 package rowcache
 
 import (
@@ -23,6 +25,10 @@ type Cache struct {
 	slots []atomic.Pointer[entry]
 	stamp []atomic.Uint64
 	all   atomic.Uint64 // the stamp of all keys
+	batch atomic.Uint64 // grows when a batch begins and when it ends
+	// read has, by storage, 0 while none of its keys was looked for, else the batch at
+	// the first look, plus 1.
+	read  [storages]atomic.Uint64
 	mask  uint64
 	limit int64
 	bytes atomic.Int64
@@ -39,6 +45,9 @@ type entry struct {
 
 // overhead of an entry, in bytes.
 const overhead = 160
+
+// storages is how many storages are told apart.
+const storages = 4096
 
 // MaxValue is the size from which a value is not kept.
 const MaxValue = 8 << 10
@@ -73,7 +82,7 @@ func (c *Cache) now(hash uint64) Stamp {
 }
 
 // Holds reports that what was read of the key since the look is still current.
-func (c *Cache) Holds(s Stamp) bool { return s.steady() && c.now(s.hash) == s }
+func (c *Cache) Holds(s Stamp) bool { return s.hash != 0 && s.steady() && c.now(s.hash) == s }
 
 // Row looks for a row by its key; the value is not to be changed.
 func (c *Cache) Row(key []byte) (val string, at Stamp, ok bool) {
@@ -94,7 +103,7 @@ func (c *Cache) Keys(prefix []byte) (keys []string, at Stamp, ok bool) {
 }
 
 func (c *Cache) look(key []byte) (*entry, Stamp) {
-	if c.limit == 0 {
+	if c.limit == 0 || !c.stamped(key) {
 		return nil, Stamp{}
 	}
 	at := c.now(xxh3.Hash(key))
@@ -104,6 +113,32 @@ func (c *Cache) look(key []byte) (*entry, Stamp) {
 		}
 	}
 	return nil, at
+}
+
+// stamped reports that batches with the key are marked; from the first look on, once
+// the batch has ended that was under way then.
+func (c *Cache) stamped(key []byte) bool {
+	r := &c.read[storageOf(key)]
+	first := r.Load()
+	if first == 0 {
+		r.CompareAndSwap(0, c.batch.Load()+1)
+		first = r.Load()
+	}
+	first--
+	now := c.batch.Load()
+	return now >= first+2 || now == first && now&1 == 0
+}
+
+// storageOf is where a key's storage is in read.
+func storageOf(key []byte) uint64 {
+	if len(key) == 0 || key[0] <= tagData || key[0] > tagData+8 {
+		return 0
+	}
+	id := uint64(0)
+	for _, b := range key[1:min(len(key), 1+int(key[0]-tagData))] {
+		id = id<<8 | uint64(b)
+	}
+	return id % storages
 }
 
 // places are the two slots that a key may be in.
@@ -122,7 +157,7 @@ func (c *Cache) PutKeys(at Stamp, prefix string, keys []string) {
 }
 
 func (c *Cache) put(e *entry) {
-	if c.limit == 0 || e.at.hash == 0 || !c.Holds(e.at) {
+	if !c.Holds(e.at) {
 		return
 	}
 	to := c.places(e.at.hash)
@@ -152,14 +187,18 @@ type Marks struct {
 	c    *Cache
 	odd  []uint32
 	some bool // Range was called
+	open bool // End was not
 }
 
 // Begin makes the marks of a batch.
-func (c *Cache) Begin() Marks { return Marks{c: c} }
+func (c *Cache) Begin() Marks {
+	c.batch.Add(1)
+	return Marks{c: c, open: true}
+}
 
 // Key notes a key that the batch writes or deletes, before it is visible.
 func (m *Marks) Key(key []byte) {
-	if m.c.limit == 0 {
+	if m.c.read[storageOf(key)].Load() == 0 {
 		return
 	}
 	m.mark(xxh3.Hash(key))
@@ -186,13 +225,17 @@ func (m *Marks) Range() {
 
 // End is called when the batch is visible.
 func (m *Marks) End() {
+	if !m.open {
+		return
+	}
+	m.open = false
 	for _, i := range m.odd {
 		m.c.stamp[i].Add(1)
 	}
 	if m.some {
 		m.c.all.Add(1)
 	}
-	m.odd, m.some = m.odd[:0], false
+	m.c.batch.Add(1)
 }
 
 // tagData and the number of bytes of a storage id are the first byte of keys of rows

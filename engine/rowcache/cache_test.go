@@ -55,7 +55,7 @@ func TestBound(t *testing.T) {
 	for _, limit := range []int64{0, 64 << 10} {
 		c := New(limit)
 		for i := range 10000 {
-			key := fmt.Sprint("key ", i)
+			key := fmt.Sprint("\x11\x01\x20key ", i)
 			_, at, _ := c.Row([]byte(key))
 			c.PutRow(at, key, string(make([]byte, 500)))
 		}
@@ -71,6 +71,31 @@ func TestBound(t *testing.T) {
 		if total != c.bytes.Load() {
 			t.Errorf("%d bytes are counted, there are %d", c.bytes.Load(), total)
 		}
+	}
+}
+
+// TestFirstLook: a batch that was under way at the first look at a storage has no
+// marks, so nothing is kept before it has ended.
+func TestFirstLook(t *testing.T) {
+	c := New(1 << 20)
+	key := []byte("\x11\x05\x20k\x00\x01")
+	m := c.Begin()
+	m.Key(key) // nobody has looked
+	for range 2 {
+		_, at, _ := c.Row(key)
+		c.PutRow(at, string(key), "before")
+	}
+	m.End()
+	if v, _, ok := c.Row(key); ok {
+		t.Errorf("%q was kept", v)
+	}
+	m = c.Begin()
+	m.Key(key)
+	m.End()
+	_, at, _ := c.Row(key)
+	c.PutRow(at, string(key), "after")
+	if _, _, ok := c.Row(key); !ok {
+		t.Error("nothing is kept")
 	}
 }
 

@@ -164,6 +164,9 @@ func (r *newestReader) Same(rel *catalog.Relation, ix *catalog.Index, value sqlt
 	}
 	keys, at, known := r.rows.Keys(sp.lo)
 	if !known {
+		if !r.rows.Holds(at) {
+			return all()
+		}
 		_, err := r.portion(sp, false, firstEntries, func(key, val []byte) (bool, error) {
 			k, err := tbl.RowKeyOfEntry(nil, key, val)
 			keys = append(keys, string(k))
