@@ -52,6 +52,7 @@ type Config struct {
 	CacheBytes     int64 // block cache of the storage
 	ColumnBytes    int64 // columns that large scans leave in memory
 	HugePages      bool  // ask the kernel to back large memory with huge pages
+	PatientMonitor bool  // start the process anew with a runtime monitor that backs off
 	WorkMem        int64 // bytes; default of the setting work_mem
 	TempDir        string
 
@@ -93,7 +94,7 @@ func DefaultConfig() Config {
 		DataDir: "ostraka-data", Listen: "127.0.0.1:5433", HTTP: "127.0.0.1:8433",
 		NodeID: "1", RaftAddr: "127.0.0.1:5434", Superuser: "postgres",
 		LogLevel: "info", LogFormat: "text",
-		MaxConnections: 1000, CacheBytes: 1 << 30, ColumnBytes: 512 << 20, HugePages: true, WorkMem: 4 << 20,
+		MaxConnections: 1000, CacheBytes: 1 << 30, ColumnBytes: 512 << 20, HugePages: true, PatientMonitor: true, WorkMem: 4 << 20,
 		Heartbeat: 500 * time.Millisecond, ReadLease: true, MaxTransaction: 4 << 30, DiskReserve: 64 << 20, ShutdownTimeout: 10 * time.Second,
 	}
 }
@@ -135,6 +136,7 @@ func (c *Config) Options() []Option {
 		{Name: "cache-bytes", Help: "size of the block cache of the storage", Value: &c.CacheBytes},
 		{Name: "column-cache-bytes", Help: "size of the columns of tables that large scans leave in memory (0: none)", Value: &c.ColumnBytes},
 		{Name: "huge-pages", Help: "ask the kernel to back large memory with huge pages, where it leaves that to programs", Value: &c.HugePages},
+		{Name: "patient-monitor", Help: "start the process anew, once, with a runtime whose monitor thread backs off (Linux)", Value: &c.PatientMonitor},
 		{Name: "work-mem", Help: "default of the parameter work_mem", Value: &c.WorkMem},
 		{Name: "temp-dir", Help: "directory of spill files (default: tmp in the data directory)", Value: &c.TempDir},
 		{Name: "heartbeat", Help: "replication heartbeat time-out, the same on all nodes", Value: &c.Heartbeat},

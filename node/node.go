@@ -329,6 +329,10 @@ func (n *Node) Ready() error {
 	return nil
 }
 
+// SyncTime is how long a sync of the commit log usually takes, 0 if there was none since
+// it was last asked.
+func (n *Node) SyncTime() time.Duration { return n.host.SyncTime() }
+
 // DSN is a connection string for this node's superuser, from this machine when the
 // node listens on all addresses.
 func (n *Node) DSN() string {

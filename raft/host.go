@@ -93,6 +93,10 @@ func (h *Host) NodeID() string { return h.cfg.NodeID }
 // Addr is the advertised Raft address.
 func (h *Host) Addr() string { return h.mux.Addr() }
 
+// SyncTime is how long a sync of the log usually takes, 0 if there was none since it was
+// last asked.
+func (h *Host) SyncTime() time.Duration { return h.db.SyncTime() }
+
 // fatal reports the first error that the node cannot survive.
 func (h *Host) fatal(err error) {
 	h.failOnce.Do(func() { h.cfg.Fatal(err) })

@@ -23,13 +23,17 @@ func (g *Group) runNudge() {
 		case <-g.stop:
 			return
 		}
-		timer.Reset(g.timers.Nudge)
-		select {
-		case <-timer.C:
-		case <-g.stop:
-			return
-		}
 		index := g.raft.CommitIndex()
+		for before := uint64(0); before != index; {
+			before = index
+			timer.Reset(g.timers.Nudge)
+			select {
+			case <-timer.C:
+			case <-g.stop:
+				return
+			}
+			index = g.raft.CommitIndex() // while entries come, each tells of the one before
+		}
 		if index == told || g.raft.LastIndex() != index {
 			continue // entries under way will tell
 		}

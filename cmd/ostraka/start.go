@@ -23,6 +23,11 @@ func startCommand() *cobra.Command {
 			if show, _ := cmd.Flags().GetBool("print-config"); show {
 				return printConfig(cmd, &cfg)
 			}
+			if cfg.PatientMonitor {
+				if err := patientMonitor(); err != nil {
+					fmt.Fprintln(cmd.ErrOrStderr(), "ostraka:", err)
+				}
+			}
 			tuneCollector()
 			if cfg.HugePages {
 				go adviseHugePages(cmd.Context())
@@ -31,6 +36,7 @@ func startCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			go watchDisk(cmd.Context(), n.SyncTime)
 			state := "is ready"
 			if err := n.Ready(); err != nil {
 				state = fmt.Sprintf("listens but is not ready yet (%v)", err)

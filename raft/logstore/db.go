@@ -30,10 +30,11 @@ type Options struct {
 // DB is the log database of one node: the stable records of all groups in a pebble
 // database, and beside it a directory of segments for each group's log.
 type DB struct {
-	path   string
-	db     *pebble.DB
-	opts   Options
-	failed atomic.Pointer[error]
+	path      string
+	db        *pebble.DB
+	opts      Options
+	failed    atomic.Pointer[error]
+	syncTimes syncTimes
 
 	mu     sync.Mutex
 	stores []*Store // guarded by mu

@@ -1,6 +1,10 @@
 package logstore
 
-import hraft "github.com/hashicorp/raft"
+import (
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
 
 // A leader's log may be lazy: StoreLogs returns when the entries are written, and
 // they are synced while they are on their way to the followers. What relies on
@@ -76,9 +80,11 @@ func (s *Store) Sync() error {
 		return s.db.err()
 	}
 	if syncs() {
+		begun := time.Now()
 		if err := s.db.write(g.f.SyncData); err != nil {
 			return err
 		}
+		s.db.syncTimes.took(time.Since(begun))
 	}
 	s.synced.Store(end)
 	s.durable.Store(last)
