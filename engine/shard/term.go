@@ -37,6 +37,7 @@ type term struct {
 	seqMu sync.Mutex
 	seqs  map[uint64]*sequence // guarded by seqMu; by storage id
 	rows  sync.Map             // storage id → *atomic.Uint64, the last hidden row id
+	tops  tops
 
 	advisory advisoryOwners
 	active   activeTxns
@@ -91,7 +92,7 @@ func (s *Shard) startTerm(l commitlog.Log, id uint64) error {
 		return err
 	}
 	t := &term{s: s, id: id, over: make(chan struct{}), locks: txn.NewTable(s.opts.MaxLocks), ssi: txn.NewTracker(dataPrefixLen),
-		seqs: map[uint64]*sequence{}}
+		seqs: map[uint64]*sequence{}, tops: tops{of: map[uint64]*top{}}}
 	t.xid.Store(xid)
 	t.xidLimit.Store(xid + xidRange)
 	t.oid.Store(oid)

@@ -204,7 +204,11 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 		return nil, errSnapshotTooOld()
 	}
 	defer st.db.Release()
-	if arbiter {
+	var tp *top
+	if x.Clustered {
+		tp = t.term.tops.table(tbl.Rel.StorageID)
+	}
+	if arbiter && (tp == nil || !tp.above(key)) {
 		// The common case of ON CONFLICT: the row is there and stays. Waiting for
 		// those who delete it or change its key is enough.
 		ref, found, err := t.readNewest(st.db, tbl, x, key, nil)
@@ -223,15 +227,26 @@ func (t *Txn) claim(ctx context.Context, tbl *storage.Table, x *storage.Index, k
 			return nil, err
 		}
 	}
+	absent := false
 	if b := t.bulkOf(tbl, x); b != nil {
-		absent, err := b.claim(ctx, t, st.db, key)
-		if err != nil || absent && t.reads == nil {
+		var err error
+		if absent, err = b.claim(ctx, t, st.db, key); err != nil {
 			return nil, err
 		}
+		absent = absent && t.reads == nil
 	} else if !t.alone(tbl.Rel) {
 		if err := t.lockKey(ctx, key, engine.LockUpdate); err != nil {
 			return nil, err
 		}
+	}
+	if tp != nil {
+		free, err := tp.note(t.s, st.db, x.Prefix, key)
+		if err != nil || free {
+			return nil, err
+		}
+	}
+	if absent {
+		return nil, nil
 	}
 	var r reading
 	var found bool
