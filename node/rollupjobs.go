@@ -235,6 +235,37 @@ func addRetention(s ddlSession, c *sqltypes.Call, a []sqltypes.Datum) error {
 	})
 }
 
+// Chunks are compressed from the start, so that TimescaleDB's policies of compression
+// have nothing to do; they say so.
+func init() {
+	at := firstRollupProc + 20
+	for _, f := range []struct {
+		name, after string
+		kind        byte
+	}{{"add_compression_policy", "compress_after", 'f'}, {"add_columnstore_policy", "after", 'p'}} {
+		ret := sqltypes.OIDInt4
+		if f.kind == 'p' {
+			ret = sqltypes.OIDVoid
+		}
+		sqltypes.RegisterProc(&sqltypes.Proc{OID: at, Name: f.name, Namespace: catalog.SchemaPgCatalog, Kind: f.kind, Volatility: sqltypes.Volatile,
+			ArgTypes: []sqltypes.OID{sqltypes.OIDRegclass, sqltypes.OIDInterval, sqltypes.OIDBool}, ArgNames: []string{"hypertable", f.after, "if_not_exists"}, NumDefaults: 1, Defaults: []string{"false"},
+			RetType: ret, Src: "ostraka_" + f.name, Cost: 1, Parallel: 'u', Node: true,
+			Fn: func(c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+				s, _, err := nodeOf(c)
+				if err != nil {
+					return sqltypes.Null, err
+				}
+				rel := s.PlanContext().Catalog.Relation(sqltypes.OID(a[0].I))
+				if a[0].Null || rel == nil || rel.TimeSeriesSpec() == nil && rel.Rollup == nil {
+					return sqltypes.Null, pgerror.New(pgerror.WrongObjectType, "relation with OID %d is not a time-series table or continuous aggregate", a[0].I)
+				}
+				s.NoticeError(&pgerror.Error{Severity: "NOTICE", Code: pgerror.SuccessfulCompletion, Message: "chunks of \"" + rel.Name + "\" are always compressed: there is nothing to schedule"})
+				return sqltypes.Null, nil
+			}})
+		at++
+	}
+}
+
 // roughly is an interval in µs, a year taken for 365 days and a month for 30.
 func roughly(d sqltypes.Datum) int64 {
 	v := sqltypes.IntervalOf(d)

@@ -136,6 +136,23 @@ func TestCreateHypertable(t *testing.T) {
 	cl.do("INSERT INTO conditions VALUES ('2026-01-01', 'roof', 1), ('2026-01-01', 'roof', 2), ('2026-01-01', 'cellar', 3)")
 	cl.want("SELECT count(*) || '/' || sum(temperature) FROM conditions", "2/5")
 	cl.want("SELECT relation::text FROM ostraka.timeseries WHERE table_name = 'conditions'", "conditions")
+	cl.do("DROP TABLE IF EXISTS ht_a, ht_b, ht_c, ht_d; CREATE TABLE ht_a (time timestamptz NOT NULL, device int, v float8, PRIMARY KEY (device, time))")
+	cl.want("SELECT create_hypertable('ht_a', 'time', if_not_exists => TRUE)", "ht_a")
+	cl.want("SELECT create_hypertable('ht_a', 'time', chunk_time_interval => interval '1 day', if_not_exists => TRUE)", "ht_a")
+	cl.do("CREATE TABLE ht_b (time timestamptz NOT NULL, device int, v float8, PRIMARY KEY (time, device)) WITH (tsdb.hypertable, tsdb.partition_column = 'time')")
+	cl.notices = nil
+	cl.do("CREATE TABLE ht_c (time timestamptz NOT NULL, device_id int, v float8) WITH (tsdb.hypertable)")
+	cl.do("CREATE TABLE ht_d (time timestamptz NOT NULL, v float8, x int); SELECT create_hypertable('ht_d', by_range('time'))")
+	if len(cl.notices) != 2 || !strings.Contains(cl.notices[0].Message, "(device_id, time)") || !strings.Contains(cl.notices[1].Message, "(time)") {
+		t.Errorf("notices %v", cl.notices)
+	}
+	for _, table := range []string{"ht_a", "ht_b", "ht_c"} {
+		cl.do("INSERT INTO " + table + " VALUES ('2026-01-01', 1, 1), ('2026-01-01', 2, 2), ('2026-01-01', 2, 3)")
+		cl.want("SELECT count(*), sum(v) FROM "+table, "2|4")
+	}
+	cl.do("CREATE EXTENSION IF NOT EXISTS timescaledb; ALTER TABLE ht_a SET (timescaledb.compress, timescaledb.compress_orderby = 'time DESC')")
+	cl.do("SELECT add_compression_policy('ht_a', interval '7 days')")
+	cl.do("CALL add_columnstore_policy('ht_a', after => interval '7 d')")
 	cl.do("CREATE TABLE full_one (time timestamptz, v float8); INSERT INTO full_one VALUES (now(), 1)")
 	cl.fails("SELECT create_hypertable('full_one', 'time')", "0A000")
 }

@@ -22,7 +22,7 @@ var seriesOptions = map[string]string{
 	"window": "window", "timescaledb.chunk_interval": "window", "tsdb.chunk_interval": "window",
 	"retention": "retention",
 	// Accepted and without effect: chunks are always ordered by time and compressed.
-	"timescaledb.orderby": "", "tsdb.orderby": "", "timescaledb.order_by": "", "tsdb.order_by": "", "timescaledb.compress": "", "tsdb.columnstore": "", "timescaledb.columnstore": "",
+	"timescaledb.orderby": "", "tsdb.orderby": "", "timescaledb.order_by": "", "tsdb.order_by": "", "timescaledb.compress": "", "timescaledb.compress_orderby": "", "timescaledb.enable_columnstore": "", "tsdb.columnstore": "", "timescaledb.columnstore": "",
 }
 
 // SeriesOptions are the options of a time-series table by their own names.
@@ -68,11 +68,31 @@ func (b *builder) timeSeries() error {
 		return pgerror.New(pgerror.InvalidParameterValue, "a time-series table needs the option \"tags\"").
 			WithHint("Name the columns that tell the series apart: WITH (timeseries, tags = 'host,dc'); tags = '' for a single series.")
 	}
+	keyed := false
+	for _, k := range b.keys { // of a hypertable: its unique key says what the tags are
+		if cols := strs(k.Keys); !listed && len(b.keys) == 1 {
+			time := opts["time_column"]
+			if time == "" {
+				if ts, err := SeriesSpec(b.rel, opts); err == nil {
+					time = b.rel.Columns[ts.Time-1].Name
+				}
+			}
+			if i := slices.Index(cols, time); i >= 0 {
+				opts["tags"], keyed = strings.Join(slices.Delete(slices.Clone(cols), i, i+1), ","), true
+			}
+		}
+	}
 	ts, err := SeriesSpec(b.rel, opts)
 	if err != nil {
 		return err
 	}
-	return b.makeSeries(ts, opts, rest)
+	if err := b.makeSeries(ts, opts, rest); err != nil {
+		return err
+	}
+	if !listed && !keyed {
+		b.tellKey()
+	}
+	return nil
 }
 
 // SeriesSpec reads the options of a time-series table.
@@ -121,7 +141,7 @@ func SeriesSpec(rel *catalog.Relation, opts SeriesOptions) (*catalog.TimeSeries,
 	}
 	if !named { // a hypertable without segmentby: what reads like a name
 		for _, c := range rel.Columns {
-			if !c.Dropped && c.Num != ts.Time && (c.Type.OID == sqltypes.OIDText || c.Type.OID == sqltypes.OIDVarchar || c.Type.OID == sqltypes.OIDUuid) {
+			if !c.Dropped && c.Num != ts.Time && readsLikeName(c) {
 				ts.Tags = append(ts.Tags, c.Num)
 			}
 		}
@@ -149,6 +169,17 @@ func SeriesSpec(rel *catalog.Relation, opts SeriesOptions) (*catalog.TimeSeries,
 		}
 	}
 	return ts, nil
+}
+
+// readsLikeName: a text, or a number that is called id.
+func readsLikeName(c *catalog.Column) bool {
+	switch c.Type.OID {
+	case sqltypes.OIDText, sqltypes.OIDVarchar, sqltypes.OIDUuid:
+		return true
+	case sqltypes.OIDInt2, sqltypes.OIDInt4, sqltypes.OIDInt8:
+		return c.Name == "id" || strings.HasSuffix(c.Name, "_id")
+	}
+	return false
 }
 
 // seriesSpan is a length of time: an interval, or a number for integer times.
@@ -268,7 +299,10 @@ func (b *builder) alterSeries(cmd *pg.AlterTableCmd) error {
 		ts := *b.rel.TS
 		for _, o := range opts {
 			name, value, _ := strings.Cut(o, "=")
+			own, known := seriesOptions[name]
 			switch {
+			case known && own == "":
+				b.notice("chunks of \"%s\" are always compressed, by series and ordered by time", b.rel.Name)
 			case name != "retention":
 				return pgerror.NotSupported("changing option %q of a time-series table", name)
 			case cmd.Subtype == pg.AlterTableType_AT_ResetRelOptions:
