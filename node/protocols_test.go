@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -156,6 +157,35 @@ func TestTimeSeriesProtocols(t *testing.T) {
 		w.want("GET", "/api/v1/label/dc/values", "", 401, `{"error":"password authentication failed for user \"nobody\" (SQLSTATE 28P01)","errorType":"unauthorized","status":"error"}`,
 			"X-Forwarded-For", "10.0.0.1", "Authorization", "Token nobody:secret")
 	})
+}
+
+// TestTooManySeries: lines and samples of series past a limit are named, those of known
+// series in the same request are written.
+func TestTooManySeries(t *testing.T) {
+	n := alone(t, t.TempDir(), nil)
+	w := web{t, "http://" + n.http.l.Addr().String()}
+	c := dial(t, n, "timezone=UTC")
+	var b strings.Builder
+	for i := range 100_001 {
+		fmt.Fprintf(&b, "lim,i=%d v=1 1\n", i)
+	}
+	if st, got := w.send("POST", "/write?db=postgres", []byte(b.String()+"lim,i=7 v=2 2000\n")); st != 400 || !strings.Contains(got, "line 100001: more than 100000 new series") || !strings.Contains(got, "dropped=1") {
+		t.Errorf("%d %s", st, got)
+	}
+	c.want("SELECT count(*), sum(v) FROM lim", "100001|100002")
+	var req prompb.WriteRequest
+	for i := range 100_001 {
+		req.Timeseries = append(req.Timeseries, prompb.TimeSeries{Labels: []prompb.Label{{Name: "__name__", Value: "x"}, {Name: "i", Value: fmt.Sprint(i)}}, Samples: []prompb.Sample{{Value: 1, Timestamp: 1000}}})
+	}
+	req.Timeseries = append(req.Timeseries, prompb.TimeSeries{Labels: req.Timeseries[7].Labels, Samples: []prompb.Sample{{Value: 1, Timestamp: 2000}}})
+	msg, err := req.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, got := w.send("POST", "/api/v1/write", snappy.Encode(nil, msg)); st != 400 || !strings.Contains(got, "more than 100000 new series") || !strings.Contains(got, "dropped=1") {
+		t.Errorf("%d %s", st, got)
+	}
+	c.want("SELECT count(*) FROM prometheus", "100001")
 }
 
 func TestTrustedRequest(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
 	"ostraka/tsdb/lineproto"
 	"ostraka/tsdb/store"
 )
@@ -92,7 +93,10 @@ func (w *lineWriter) write(ctx context.Context, m *measurement, points []linepro
 		}
 		if key.s == nil {
 			var err error
-			if key.s, err = w.newSeries(t, p); err != nil {
+			if key.s, err = w.newSeries(t, p); tooManySeries(err) {
+				w.bad.add(p.Line, "%s", err.Error())
+				continue
+			} else if err != nil {
 				return err
 			}
 		}
@@ -164,7 +168,7 @@ func (s *Server) newSeries(t *target, tags []store.Tag, fresh *int) (*store.Seri
 	x := t.table.Find(tags)
 	if x == nil {
 		if *fresh++; *fresh > s.cfg.Limits.MaxSeries {
-			return nil, badRequest(fmt.Sprintf("more than %d new series in one request", s.cfg.Limits.MaxSeries))
+			return nil, pgerror.New(pgerror.ConfigurationLimitExceeded, "more than %d new series in one request", s.cfg.Limits.MaxSeries)
 		}
 		var err error
 		if x, err = s.cfg.DB.Store().Series(t.table, tags); err != nil {
@@ -173,6 +177,9 @@ func (s *Server) newSeries(t *target, tags []store.Tag, fresh *int) (*store.Seri
 	}
 	return x, nil
 }
+
+// tooManySeries: the limit is about new series; what is known is written all the same.
+func tooManySeries(err error) bool { return pgerror.Is(err, pgerror.ConfigurationLimitExceeded) }
 
 // fields puts the line's values where the table has them.
 func (w *lineWriter) fields(m *measurement, p *lineproto.Point, vals []sqltypes.Datum) string {

@@ -106,6 +106,7 @@ type remoteWriter struct {
 	x     wireSeries
 	last  *known
 	fresh int
+	full  bool // a series was refused, for there are too many
 	n     int
 	bad   rejected
 }
@@ -139,6 +140,14 @@ func (w *remoteWriter) add(ctx context.Context, msg []byte) error {
 		return err
 	}
 	series, err := w.s.newSeries(w.t, tags, &w.fresh)
+	if tooManySeries(err) {
+		if !w.full {
+			w.full = true
+			w.bad.reasons = append(w.bad.reasons, err.Error())
+		}
+		w.bad.n += len(w.x.samples)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

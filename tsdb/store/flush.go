@@ -222,6 +222,7 @@ func (st *Store) DropTable(id uint64) error {
 		for _, s := range t.all {
 			if st.byID[s.SID] == s {
 				st.known--
+				st.tags -= tagBytes(s.Tags)
 			}
 		}
 	}

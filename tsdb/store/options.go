@@ -20,6 +20,9 @@ type Options struct {
 	MaxBytes int64
 	// MaxSeries that the store may know; 53400 past it; 1,000,000.
 	MaxSeries int
+	// MaxTagBytes that the tags of all series may take, as they are kept; 53400 past it;
+	// 512 MiB. With indexes, memory for series is about three times as much.
+	MaxTagBytes int64
 	// ChunkRows of a full chunk; 512.
 	ChunkRows int
 	// CompactAfter flushes into one window its small and overlapping chunks are merged; 4.
@@ -42,6 +45,9 @@ func (o *Options) fill() {
 	}
 	if o.MaxSeries <= 0 {
 		o.MaxSeries = 1_000_000
+	}
+	if o.MaxTagBytes <= 0 {
+		o.MaxTagBytes = 512 << 20
 	}
 	if o.ChunkRows <= 0 {
 		o.ChunkRows = 512

@@ -34,6 +34,7 @@ type Store struct {
 	tables map[uint64]*Table
 	byID   []*Series // by series number; nil: none
 	known  int
+	tags   int64 // bytes of the known series' tags
 	mem    *memtable
 	frozen *memtable // being flushed
 	seq    uint64    // of the newest record
@@ -238,8 +239,16 @@ func (st *Store) enter(s *Series) {
 	}
 	if st.byID[s.SID] == nil {
 		st.known++
+		st.tags += tagBytes(s.Tags)
 	}
 	st.byID[s.SID] = s
+}
+
+func tagBytes(tags []Tag) (n int64) {
+	for _, t := range tags {
+		n += int64(len(t.Value)) + 1
+	}
+	return n
 }
 
 func (st *Store) seriesByID(sid uint32) *Series {
@@ -335,6 +344,10 @@ func (st *Store) Series(t *Table, tags []Tag) (*Series, error) {
 	if st.known >= st.opt.MaxSeries {
 		return nil, pgerror.New(pgerror.ConfigurationLimitExceeded, "too many time series: the limit of %d is reached", st.opt.MaxSeries).
 			WithHint("Use fewer tag values, or raise the limit.")
+	}
+	if st.tags+tagBytes(tags) > st.opt.MaxTagBytes {
+		return nil, pgerror.New(pgerror.ConfigurationLimitExceeded, "too many time series: the limit of %d bytes of tags is reached", st.opt.MaxTagBytes).
+			WithHint("Use shorter tag values, or fields for what does not name a series.")
 	}
 	s = &Series{SID: uint32(max(len(st.byID), 1)), Table: t, Tags: slices.Clone(tags)}
 	t.add(s, key)

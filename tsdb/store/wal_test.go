@@ -113,4 +113,29 @@ func TestLimits(t *testing.T) {
 			t.Errorf("series %d: %v", i, err)
 		}
 	}
+	long := openMem(t, vfs.NewMem(), func(o *Options) { o.MaxTagBytes = 100 })
+	defer long.Close()
+	define := func(id uint64) *Table {
+		tab, err := long.Define(TableSpec{ID: id, Tags: 1, Fields: testFields(), Window: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab
+	}
+	series := func(tab *Table, size int) error {
+		_, err := long.Series(tab, []Tag{{Value: strings.Repeat("x", size)}})
+		return err
+	}
+	if err := series(define(1), 60); err != nil {
+		t.Error(err)
+	}
+	if err := series(define(2), 60); !pgerror.Is(err, pgerror.ConfigurationLimitExceeded) {
+		t.Errorf("tags past the limit: %v", err)
+	}
+	if err := long.DropTable(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := series(define(2), 60); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
 }
