@@ -64,6 +64,9 @@ type Plan struct {
 	// Call is not nil when the statement is one call of a function that knows a short
 	// way (sqltypes.Proc.Quick) and shows its result as it is.
 	Call *CallPlan
+	// Early is the error of a constant expression. It is due when the statement is about
+	// to run, even if the expression would not be evaluated, but not when it is only prepared.
+	Early error
 	// Volatile: contains a volatile function; Cacheable: may be kept for other executions.
 	Cacheable      bool
 	CatalogVersion uint64

@@ -104,6 +104,15 @@ func (db *DB) Define(rel *catalog.Relation) (*Relation, *store.Table, error) {
 	return r, t, err
 }
 
+// LatestXid is the shard's.
+func (e tsEngine) LatestXid() uint64 {
+	l, ok := e.Engine.(interface{ LatestXid() uint64 })
+	if !ok {
+		return 2
+	}
+	return l.LatestXid()
+}
+
 // Engine is the shard's engine with time-series relations in it.
 func (db *DB) Engine() engine.Engine { return tsEngine{db.inner, db} }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
@@ -25,7 +26,13 @@ type applier struct {
 	// unresolved transactions: their commit was proposed with unknown outcome.
 	mu         sync.Mutex
 	unresolved map[uint64]func() // by xid; guarded by mu
+	latest     atomic.Uint64     // the highest id of a transaction applied
+	known      bool              // latest is one, not a bound
 }
+
+// LatestXid is the highest id of a transaction that this replica has applied, or, since
+// the start of the node, a bound of it.
+func (s *Shard) LatestXid() uint64 { return s.apply.latest.Load() }
 
 const maxSequenceCache = 1 << 16
 
@@ -45,6 +52,7 @@ func (a *applier) load(db *storage.DB) error {
 			}
 		}
 	}
+	a.latest.Store(max(a.counters[storage.CounterXid], 2))
 	return nil
 }
 
@@ -179,6 +187,10 @@ func (b *batch) entry(payload []byte) (ok bool, err error) {
 		return true, nil
 	}
 	b.xids = append(b.xids, r.Xid)
+	if r.Xid > b.a.latest.Load() || !b.a.known {
+		b.a.latest.Store(r.Xid)
+		b.a.known = true
+	}
 	return true, b.committed(r.Xid, b.token)
 }
 

@@ -73,7 +73,8 @@ func outRecord(p *sqltypes.Proc, values []sqltypes.Datum) sqltypes.Datum {
 // missingKinds is what pg_identify_object calls an object that is not there.
 var missingKinds = map[sqltypes.OID]string{classClass: "relation", classProc: "routine", classType: "type", classConstraint: "constraint",
 	classOperator: "operator", classCast: "cast", classNamespace: "schema", classAuthid: "role", classDatabase: "database", classRewrite: "rule", classPolicy: "policy", classPublication: "publication", classPublicationRel: "publication relation",
-	classPublicationNamespace: "publication namespace", classSubscription: "subscription", classAttrdef: "default value"}
+	classPublicationNamespace: "publication namespace", classSubscription: "subscription", classAttrdef: "default value",
+	classAmOp: "operator of access method", classAmProc: "function of access method"}
 
 // wordsOf describes the object that a function's first three arguments name. Error: XX000 for an unknown catalogue.
 func (l *lookup) wordsOf(a []sqltypes.Datum) (objectWords, bool, error) {

@@ -47,6 +47,10 @@ func (l *lookup) words(class, o sqltypes.OID, sub int) (w objectWords, ok bool) 
 		return l.publicationWords(class, o)
 	case classPolicy:
 		return l.policyWords(o)
+	case classAmOp:
+		return l.amOpWords(o)
+	case classAmProc:
+		return l.amProcWords(o)
 	case classRewrite:
 		return l.ruleWords(o)
 	case classNamespace:

@@ -4,6 +4,7 @@ import (
 	"ostraka/engine"
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
+	"ostraka/sqltypes/pgerror"
 )
 
 // sizes reads how much space relations take: an estimate of the storage, which
@@ -61,6 +62,8 @@ func init() {
 		"pg_total_relation_size":     relation(true, true, true),
 		"pg_database_size_name":      databaseSize,
 		"pg_database_size_oid":       databaseSize,
+		"pg_tablespace_size_name":    tablespaceSize,
+		"pg_tablespace_size_oid":     tablespaceSize,
 	})
 }
 
@@ -145,4 +148,24 @@ func databaseSize(l *lookup, c *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Dat
 		return true
 	})
 	return sqltypes.Int(n), nil
+}
+
+// tablespaceSize is the size of the default tablespace, which has everything of the
+// database; and a page at least.
+func tablespaceSize(l *lookup, c *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+	for _, row := range fixedRows()["pg_tablespace"] {
+		if c.ArgTypes[0].OID == sqltypes.OIDOid && argOID(row[0]) != argOID(a[0]) || c.ArgTypes[0].OID != sqltypes.OIDOid && row[1].S != a[0].S {
+			continue
+		}
+		if row[1].S == "pg_global" {
+			return sqltypes.Int(page), nil
+		}
+		d, err := databaseSize(l, c, a)
+		d.I += page
+		return d, err
+	}
+	if c.ArgTypes[0].OID == sqltypes.OIDOid {
+		return sqltypes.Null, nil
+	}
+	return sqltypes.Null, pgerror.New(pgerror.UndefinedObject, "tablespace %q does not exist", a[0].S)
 }

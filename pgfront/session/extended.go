@@ -245,7 +245,11 @@ func (s *Session) bindMessage(body []byte) error {
 		return err
 	}
 	if p.plan != nil {
-		if err := s.refresh(p, s.catalog()); err != nil {
+		err := s.refresh(p, s.catalog())
+		if err == nil {
+			err = p.due()
+		}
+		if err != nil {
 			return err
 		}
 	}

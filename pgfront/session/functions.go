@@ -83,6 +83,20 @@ func init() {
 		}
 		return sqltypes.Int(int64(s.tx.txn.XidIfAssigned())), nil
 	})
+	reg("xid_age", func(s *Session, _ *sqltypes.Call, args []sqltypes.Datum) (sqltypes.Datum, error) {
+		if args[0].I < 3 { // no transaction's
+			return sqltypes.Int(math.MaxInt32), nil
+		}
+		e, ok := s.deps.Engine.(interface{ LatestXid() uint64 })
+		if !ok {
+			return sqltypes.Null, pgerror.NotSupported("function age")
+		}
+		now := e.LatestXid() + 1
+		if s.tx.txn != nil && s.tx.txn.XidIfAssigned() != 0 {
+			now = s.tx.txn.XidIfAssigned()
+		}
+		return sqltypes.Int(int64(int32(uint32(now) - uint32(args[0].I)))), nil
+	})
 	reg("pg_trigger_depth", func(s *Session, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
 		return sqltypes.Int(int64(s.triggerDepth)), nil
 	})

@@ -116,7 +116,11 @@ func (s *Session) boundPortal(p, q *prepared, n *pg.ExecuteStmt) (*portal, error
 			WithDetail("Expected %d parameters but got %d.", len(q.params), len(n.Params))
 	}
 	if q.plan != nil {
-		if err := s.refresh(q, s.catalog()); err != nil {
+		err := s.refresh(q, s.catalog())
+		if err == nil {
+			err = q.due()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -167,10 +167,26 @@ func (s *Session) analyze(p *prepared) error {
 		p.cols, p.params = cols, params
 		return err
 	}
-	return s.compile(p, cat)
+	return s.compileOnly(p, cat)
 }
 
 func (s *Session) compile(p *prepared, cat *catalog.Catalog) error {
+	if err := s.compileOnly(p, cat); err != nil {
+		return err
+	}
+	return p.due()
+}
+
+// due is the error of a constant expression in a statement that is about to run.
+func (p *prepared) due() error {
+	if p.plan == nil {
+		return nil
+	}
+	return p.plan.Early
+}
+
+// compileOnly plans a statement that is not to run yet.
+func (s *Session) compileOnly(p *prepared, cat *catalog.Catalog) error {
 	declared := p.declared
 	if p.fixed {
 		declared = p.params // parameter types do not change once told
@@ -228,12 +244,12 @@ func sameColumns(a, b []planner.Column) bool {
 	return true
 }
 
-// refresh plans again when the catalogue or the settings moved on.
+// refresh plans again when the catalogue or the settings moved on. Who is about to run it asks for due.
 func (s *Session) refresh(p *prepared, cat *catalog.Catalog) error {
 	if p.plan != nil && p.key == s.planKey(cat) && (p.plan.Cacheable || p.uses == 0) {
 		return nil
 	}
-	return s.compile(p, cat)
+	return s.compileOnly(p, cat)
 }
 
 // encoder returns the encoder of p's columns; the common all-text and all-binary ones are kept.

@@ -104,6 +104,9 @@ func (s *Session) learn(po *portal) error {
 	plan, args, err := s.deps.Cache.Prepare(&s.cached.scratch, p.text, s.cacheKey(cat), s.planContext(cat, p.text, nil), p.stmt,
 		func(pc *planner.Context, q *planner.Query, params []sqltypes.OID) (*planner.Plan, error) {
 			plan, err := s.deps.Optimize(pc, q, params)
+			if err == nil && plan.Early != nil {
+				return nil, plan.Early // it is about to run
+			}
 			if err == nil && p.stmt.Class.Writes() {
 				plan.Class = p.stmt.Class // a function that writes, or time series
 			}

@@ -156,6 +156,9 @@ func (s *Session) localSimple(p *prepared, last, learn bool) error {
 	} else if err := s.analyzeFresh(p); err != nil {
 		return err
 	}
+	if err := p.due(); err != nil {
+		return err
+	}
 	if len(p.params) > 0 {
 		return pgerror.New(pgerror.UndefinedParameter, "there is no parameter $1")
 	}

@@ -156,7 +156,7 @@ func (s *Session) runInner(f *sqltypes.Proc, p *prepared, args []sqltypes.Datum,
 		return pgerror.New(pgerror.FeatureNotSupported, "%s is not allowed in a non-volatile function", p.stmt.Tag)
 	}
 	if !p.stmt.Planned {
-		return s.innerUtility(p)
+		return s.innerUtility(p, args)
 	}
 	if p.plan == nil || p.key != s.planKey(s.catalog()) {
 		if err := s.compile(p, s.catalog()); err != nil {
@@ -189,11 +189,16 @@ func keepDatum(d sqltypes.Datum) sqltypes.Datum {
 }
 
 // innerUtility runs a utility statement in a function's body.
-func (s *Session) innerUtility(p *prepared) error {
+func (s *Session) innerUtility(p *prepared, args []sqltypes.Datum) error {
 	if p.stmt.AST.GetTransactionStmt() != nil {
 		return pgerror.New(pgerror.FeatureNotSupported, "%s is not allowed in an SQL function", p.stmt.Tag)
 	}
-	o, err := s.utility(p, nil)
+	var outer *portal
+	if p.stmt.AST.GetDeclareCursorStmt() != nil { // its query may use the function's arguments
+		p.params = p.declared
+		outer = &portal{s: s, p: p, args: args}
+	}
+	o, err := s.utility(p, outer)
 	if err != nil || o.run == nil {
 		return err
 	}

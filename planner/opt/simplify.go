@@ -163,7 +163,9 @@ func (p *planning) foldCall(c *expr.Call) expr.Expr {
 			return &expr.Const{T: c.T, Val: v}
 		}
 		if strings.HasPrefix(string(pgerror.CodeOf(err)), "22") {
-			p.fail(err)
+			if p.plan.Early == nil {
+				p.plan.Early = err
+			}
 		}
 		return c
 	}
