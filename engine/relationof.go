@@ -1,5 +1,9 @@
 package engine
 
+// PartitionMover is a Txn that tells those who wait for a row that it has gone to
+// another partition, when it has been deleted for that.
+type PartitionMover interface{ MovedElsewhere(ref RowRef) }
+
 // StorageOf is the storage id that a row's key lies under (catalog.Relation.StorageID):
 // among the tables of a tree it tells which one a row is of.
 func (r RowRef) StorageOf() uint64 {

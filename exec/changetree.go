@@ -78,7 +78,7 @@ func (o *changeOp) move(ref engine.RowRef, old, row, in []sqltypes.Datum) error 
 	if ok, err := o.w.before('d', old, nil); err != nil || !ok {
 		return err
 	}
-	if err := o.w.delete(ref, old); err != nil {
+	if err := o.w.leave(ref, old, row); err != nil {
 		return err
 	}
 	copy(top.mover.row, o.tree.toRoot.row(row))
@@ -86,7 +86,14 @@ func (o *changeOp) move(ref engine.RowRef, old, row, in []sqltypes.Datum) error 
 		return err
 	}
 	o.count()
-	return o.yieldRow(row, in)
+	if len(top.returning) == 0 {
+		return nil
+	}
+	to := top.mover.last
+	if top.tableOID >= 0 {
+		in[top.tableOID] = sqltypes.Int(int64(to.w.rel.OID))
+	}
+	return top.yieldRow(to.routed.toRoot.row(to.row), in)
 }
 
 // outOfBounds is the error for a row that its partition may not have.

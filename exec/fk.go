@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"strconv"
 	"strings"
 
 	"ostraka/engine"
@@ -110,9 +111,9 @@ func (q *fkQueue) updated(x *Execution, w *tableWriter, old, row []sqltypes.Datu
 		}
 	}
 	for _, in := range w.incoming {
-		if x.differ(w.rel, old, row, in.FK.RefAttrs) && !anyNullAttr(old, in.FK.RefAttrs) {
+		if x.differ(w.rel, old, row, in.RefAttrs) && !anyNullAttr(old, in.RefAttrs) {
 			q.add(x, fkEvent{child: in.Table, parent: w.rel, fk: in.FK, toChild: true, update: true,
-				key: attrValues(old, in.FK.RefAttrs), newKey: attrValues(row, in.FK.RefAttrs)})
+				key: attrValues(old, in.RefAttrs), newKey: attrValues(row, in.RefAttrs)})
 		}
 	}
 	return nil
@@ -120,9 +121,24 @@ func (q *fkQueue) updated(x *Execution, w *tableWriter, old, row []sqltypes.Datu
 
 func (q *fkQueue) deleted(x *Execution, w *tableWriter, old []sqltypes.Datum) error {
 	for _, in := range w.incoming {
-		if !anyNullAttr(old, in.FK.RefAttrs) {
-			q.add(x, fkEvent{child: in.Table, parent: w.rel, fk: in.FK, toChild: true, key: attrValues(old, in.FK.RefAttrs)})
+		if !anyNullAttr(old, in.RefAttrs) {
+			q.add(x, fkEvent{child: in.Table, parent: w.rel, fk: in.FK, toChild: true, key: attrValues(old, in.RefAttrs)})
 		}
+	}
+	return nil
+}
+
+// moved queues what a row's move to another partition means for the keys that refer to it.
+func (q *fkQueue) moved(x *Execution, w *tableWriter, old, row []sqltypes.Datum) error {
+	for _, in := range w.incoming {
+		if anyNullAttr(old, in.RefAttrs) || in.Above && !x.differ(w.rel, old, row, in.RefAttrs) {
+			continue
+		}
+		e := fkEvent{child: in.Table, parent: w.rel, fk: in.FK, toChild: true, key: attrValues(old, in.RefAttrs)}
+		if in.Above {
+			e.update, e.newKey = true, attrValues(row, in.RefAttrs)
+		}
+		q.add(x, e)
 	}
 	return nil
 }
@@ -229,9 +245,16 @@ func (x *Execution) keyExists(parent *catalog.Relation, fk *catalog.ForeignKey, 
 	if ix == nil {
 		return false, pgerror.New(pgerror.InternalError, "foreign key \"%s\" has no index to look its key up in", fk.Name)
 	}
+	attrs := fk.RefAttrs
+	if parent.Partitioning != nil {
+		var err error
+		if parent, ix, attrs, err = x.partitionOfKey(parent, ix, attrs, key); err != nil || parent == nil {
+			return false, err
+		}
+	}
 	ordered := make([]sqltypes.Datum, len(ix.Keys))
 	for i, k := range ix.Keys {
-		for j, a := range fk.RefAttrs {
+		for j, a := range attrs {
 			if a == k.Attr {
 				ordered[i] = key[j]
 			}
@@ -239,6 +262,35 @@ func (x *Execution) keyExists(parent *catalog.Relation, fk *catalog.ForeignKey, 
 	}
 	_, found, err := x.txn.LookupNewest(x.ctx, parent, ix, ordered, engine.LockKeyShare, nil)
 	return found, err
+}
+
+// partitionOfKey finds the partition that would have a key of a unique index, its part
+// of the index and its attributes; no relation when there is no such partition.
+func (x *Execution) partitionOfKey(rel *catalog.Relation, ix *catalog.Index, attrs []int16, key []sqltypes.Datum) (*catalog.Relation, *catalog.Index, []int16, error) {
+	row := make([]sqltypes.Datum, len(rel.Columns))
+	for i := range row {
+		row[i] = sqltypes.Null
+	}
+	for i, a := range attrs {
+		row[a-1] = key[i]
+	}
+	leaf, _, err := x.newRouter().leaf(rel, row)
+	if pgerror.Is(err, pgerror.CheckViolation) {
+		return nil, nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	part := partOf(x.view.Catalog(), leaf, ix.OID)
+	if part == nil {
+		return nil, nil, nil, pgerror.New(pgerror.InternalError, "index %q has no part in partition %q", ix.Name, leaf.Name)
+	}
+	to := catalog.AttrsIn(rel, leaf)
+	out := make([]int16, len(attrs))
+	for i, a := range attrs {
+		out[i] = to[a-1]
+	}
+	return leaf, part, out, nil
 }
 
 func coversExactly(ix *catalog.Index, attrs []int16) bool {
@@ -276,17 +328,56 @@ func (q *fkQueue) noAction(x *Execution, e *fkEvent) error {
 		return err
 	}
 	// Another row may have taken the key over.
-	found, err := x.keyExists(e.parent, e.fk, e.key)
+	found, err := x.keyExists(x.referenced(e), e.fk, e.key)
 	if err != nil || found {
 		return err
 	}
 	return x.stillReferenced(e)
 }
 
+// referenced is the table that the event's foreign key refers to.
+func (x *Execution) referenced(e *fkEvent) *catalog.Relation {
+	if r := x.view.Catalog().Relation(e.fk.RefTable); r != nil {
+		return r
+	}
+	return e.parent
+}
+
+// constraintOn is the name under which PostgreSQL has the foreign key for the
+// partition that the event is about: numbered by the partitions' order.
+func (x *Execution) constraintOn(e *fkEvent) string {
+	root := x.referenced(e)
+	if root.OID == e.parent.OID || root.Partitioning == nil {
+		return e.fk.Name
+	}
+	n, found := 0, false
+	var walk func(rel *catalog.Relation)
+	walk = func(rel *catalog.Relation) {
+		for _, part := range x.view.Catalog().Partitions(rel).Parts {
+			if found {
+				return
+			}
+			n++
+			if found = part.OID == e.parent.OID; !found && part.Partitioning != nil {
+				walk(part)
+			}
+		}
+	}
+	walk(root)
+	base := e.child.Name + "_" + strings.ReplaceAll(attrNames(e.child, e.fk.Attrs), ", ", "_") + "_fkey"
+	if base != e.fk.Name {
+		n--
+	}
+	if n == 0 {
+		return base
+	}
+	return base + strconv.Itoa(n)
+}
+
 func (x *Execution) stillReferenced(e *fkEvent) error {
 	return pgerror.New(pgerror.ForeignKeyViolation, "update or delete on table \"%s\" violates foreign key constraint \"%s\" on table \"%s\"",
-		e.parent.Name, e.fk.Name, e.child.Name).
-		WithDetail("Key%s is still referenced from table \"%s\".", x.keyShown(e.parent, e.fk.RefAttrs, e.key), e.child.Name).
+		e.parent.Name, x.constraintOn(e), e.child.Name).
+		WithDetail("Key%s is still referenced from table \"%s\".", x.keyShown(x.referenced(e), e.fk.RefAttrs, e.key), e.child.Name).
 		WithTable(x.schemaName(e.child), e.child.Name).WithConstraint(e.fk.Name)
 }
 
@@ -573,7 +664,7 @@ func IncomingFKs(cat *catalog.Catalog, oid sqltypes.OID) []planner.IncomingFK {
 	cat.AllRelations(func(r *catalog.Relation) bool {
 		for _, fk := range r.ForeignKeys {
 			if fk.RefTable == oid {
-				out = append(out, planner.IncomingFK{Table: r, FK: fk})
+				out = append(out, planner.IncomingFK{Table: r, FK: fk, RefAttrs: fk.RefAttrs})
 			}
 		}
 		return true

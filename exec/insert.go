@@ -30,7 +30,8 @@ type insertOp struct {
 	// Of a partitioned table: where rows go.
 	router *router
 	leaves map[sqltypes.OID]*insertOp
-	routed *routed // of a partition that rows are sent to
+	routed *routed   // of a partition that rows are sent to
+	last   *insertOp // of the partition that the last row went to
 }
 
 func (x *Execution) buildInsert(p *planner.Insert) (built, error) {

@@ -44,6 +44,7 @@ func (o *insertOp) routeRow() error {
 		}
 	}
 	copy(c.row, row)
+	o.last = c
 	return c.insertRow()
 }
 

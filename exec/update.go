@@ -18,11 +18,13 @@ type changeOp struct {
 	ret     []sqltypes.Datum // row and input columns, for RETURNING
 	tree    *treeChange      // of a table of a tree
 	mover   *insertOp        // of a statement over a partitioned table, see move
+	// tableOID is the input column with the row's tableoid, -1 none.
+	tableOID int
 }
 
 func (x *Execution) newChange(m *modifyOp, slot int, oldCols []int, recheck expr.Expr) (*changeOp, error) {
 	n := len(m.w.rel.Columns)
-	o := &changeOp{modifyOp: m, slot: m.in.slot(slot), oldCols: oldCols,
+	o := &changeOp{modifyOp: m, slot: m.in.slot(slot), oldCols: oldCols, tableOID: -1,
 		old: make([]sqltypes.Datum, n), new: make([]sqltypes.Datum, n), ret: make([]sqltypes.Datum, n+len(m.in.kinds))}
 	var err error
 	o.recheck, err = x.compile(recheck)
@@ -106,6 +108,7 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 		return built{}, err
 	}
 	o := &updateOp{changeOp: c, p: p, members: treeOf(p.Tree)}
+	c.tableOID = p.TableOID
 	if o.set, err = x.compileAll(p.Set); err != nil {
 		return built{}, err
 	}

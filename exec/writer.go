@@ -274,6 +274,20 @@ func (w *tableWriter) delete(ref engine.RowRef, old []sqltypes.Datum) error {
 	return err
 }
 
+// leave deletes a row that goes on as row in another partition: foreign keys that
+// refer to the partitioned table see an update.
+func (w *tableWriter) leave(ref engine.RowRef, old, row []sqltypes.Datum) error {
+	if err := w.x.txn.Delete(w.x.ctx, &w.wt, ref, old); err != nil {
+		return err
+	}
+	if m, ok := w.x.txn.(engine.PartitionMover); ok {
+		m.MovedElsewhere(ref)
+	}
+	err := w.x.fk.moved(w.x, w, old, row)
+	w.after('d', old, nil)
+	return err
+}
+
 // lockMode is how strongly an update from old to row must lock: changing a key
 // that foreign keys may refer to excludes their checks.
 func (w *tableWriter) lockMode(old, row []sqltypes.Datum) engine.RowLock {

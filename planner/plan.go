@@ -467,7 +467,9 @@ type (
 		Recheck   expr.Expr
 		Returning []expr.Expr // over new row's attributes (0…n-1), then input columns (n…)
 		// Tree are the tables whose rows the input has, nil when it is Target's alone.
-		Tree []*Member
+		// TableOID is the input column that tells which, -1 if there is none.
+		Tree     []*Member
+		TableOID int
 	}
 	Delete struct {
 		Base
@@ -564,6 +566,10 @@ type ViewCheck struct {
 type IncomingFK struct {
 	Table *catalog.Relation
 	FK    *catalog.ForeignKey
+	// RefAttrs are the referenced attributes of the target, which may be a partition of
+	// the table that the key refers to; Above: it is.
+	RefAttrs []int16
+	Above    bool
 }
 
 type JoinKind uint8

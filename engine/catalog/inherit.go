@@ -63,6 +63,18 @@ func (c *Catalog) Tree(rel *Relation) []*Relation {
 	return out
 }
 
+// TreeFor is Tree as a session sees it: without the temporary tables of others.
+func (c *Catalog) TreeFor(rel *Relation, temp OID) []*Relation {
+	all := c.Tree(rel)
+	out := all[:1:1]
+	for _, r := range all[1:] {
+		if r.Persistence != 't' || r.Schema == temp {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Ancestors are the relations that one inherits from, nearest first: of a
 // partition its parent, the parent's parent and so on to the root.
 func (c *Catalog) Ancestors(rel *Relation) []*Relation {

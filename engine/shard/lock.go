@@ -240,6 +240,9 @@ func (t *Txn) compare(tbl *storage.Table, ref *engine.RowRef, mode engine.RowLoc
 			}
 		}
 	}
+	if to, _ := t.term.locks.MovedTo(ref.Key, ref.Xid); to == txn.Elsewhere && xid != ref.Xid {
+		return 0, false, pgerror.New(pgerror.TRSerializationFailure, "tuple to be locked was already moved to another partition due to concurrent update")
+	}
 	if t.opts.Isolation != engine.ReadCommitted {
 		if to, _ := t.term.locks.MovedTo(ref.Key, ref.Xid); !found && to == "" {
 			return 0, false, errConcurrentDelete()
@@ -387,4 +390,11 @@ func (t *Txn) readNewest(db *storage.DB, tbl *storage.Table, x *storage.Index, k
 		err = tbl.DecodeRow([]byte(k), r.val, nil, row)
 	}
 	return ref, true, firstError(err, r.close())
+}
+
+// MovedElsewhere implements engine.PartitionMover.
+func (t *Txn) MovedElsewhere(ref engine.RowRef) {
+	if ref.Seq == 0 {
+		t.moves = append(t.moves, move{ref.Key, ref.Xid, txn.Elsewhere})
+	}
 }

@@ -24,6 +24,10 @@ type movedTo struct {
 	xid uint64 // of the version there
 }
 
+// Elsewhere stands for the key of a row that has gone to another table: another
+// partition of its parent.
+const Elsewhere = "\x00elsewhere"
+
 const maxMoved = 1 << 16
 
 // Moved notes that the version of the row at key that xid wrote was moved to

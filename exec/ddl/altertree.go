@@ -8,6 +8,7 @@ import (
 
 	"ostraka/engine"
 	"ostraka/engine/catalog"
+	"ostraka/planner/bind"
 	"ostraka/planner/parse"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -35,6 +36,14 @@ func (r *run) alterTree(oid sqltypes.OID, cmd *pg.AlterTableCmd, recurse, down b
 			return err
 		}
 	}
+	if col := columnByName(rel, cmd.Name); col != nil && (down || col.Inherited == 0) && b.inKey(col.Num) {
+		switch cmd.Subtype {
+		case pg.AlterTableType_AT_DropColumn:
+			return b.keyColumn("drop", col)
+		case pg.AlterTableType_AT_AlterColumnType:
+			return b.keyColumn("alter", col)
+		}
+	}
 	switch cmd.Subtype {
 	case pg.AlterTableType_AT_AddColumn:
 		return r.addColumnTree(b, cmd, recurse)
@@ -57,7 +66,11 @@ func (r *run) alterTree(oid sqltypes.OID, cmd *pg.AlterTableCmd, recurse, down b
 		return nil
 	}
 	return r.eachChild(oid, func(c *catalog.Relation) error {
-		if cmd.Name != "" && columnByName(c, cmd.Name) == nil && cmd.Subtype != pg.AlterTableType_AT_ValidateConstraint {
+		if cmd.Subtype == pg.AlterTableType_AT_ValidateConstraint {
+			if k := checkByName(c, cmd.Name); k == nil || k.Inherited == 0 {
+				return nil
+			}
+		} else if cmd.Name != "" && columnByName(c, cmd.Name) == nil {
 			return nil
 		}
 		return r.alterTree(c.OID, cmd, true, true)
@@ -142,8 +155,6 @@ func (b *builder) mayDiffer(cmd *pg.AlterTableCmd, recurse bool) error {
 	case pg.AlterTableType_AT_DropColumn:
 		switch {
 		case col == nil:
-		case inKey(rel, col.Num):
-			return bad("cannot drop column %q because it is part of the partition key of relation %q", col.Name, rel.Name)
 		case col.Inherited > 0:
 			return bad("cannot drop inherited column %q", col.Name)
 		case only && rel.Partitioning != nil:
@@ -154,8 +165,6 @@ func (b *builder) mayDiffer(cmd *pg.AlterTableCmd, recurse bool) error {
 		case col == nil:
 		case col.Inherited > 0:
 			return bad("cannot alter inherited column %q", col.Name)
-		case inKey(rel, col.Num):
-			return bad("cannot alter column %q because it is part of the partition key of relation %q", col.Name, rel.Name)
 		case only:
 			return bad("type of inherited column %q must be changed in child tables too", col.Name)
 		}
@@ -219,9 +228,19 @@ func (b *builder) mayDiffer(cmd *pg.AlterTableCmd, recurse bool) error {
 	return nil
 }
 
-// inKey reports whether an attribute is part of a table's partition key.
-func inKey(rel *catalog.Relation, attr int16) bool {
-	return rel.Partitioning != nil && slices.ContainsFunc(rel.Partitioning.Keys, func(k catalog.PartitionKey) bool { return k.Attr == attr })
+// inKey reports whether an attribute is part of the table's partition key.
+func (b *builder) inKey(attr int16) bool {
+	return b.rel.Partitioning != nil && slices.ContainsFunc(b.rel.Partitioning.Keys, func(k catalog.PartitionKey) bool {
+		if k.Attr != 0 {
+			return k.Attr == attr
+		}
+		x, err := bind.PartitionExpr(b.s.PlanContext(), b.rel, k.Expr)
+		return err == nil && slices.Contains(attrsOf(x), attr)
+	})
+}
+
+func (b *builder) keyColumn(verb string, col *catalog.Column) error {
+	return pgerror.New(pgerror.InvalidTableDefinition, "cannot %s column %q because it is part of the partition key of relation %q", verb, col.Name, b.rel.Name)
 }
 
 // addColumnTree adds a column to a table and its children; a child that has it
@@ -324,6 +343,9 @@ func (r *run) dropColumnTree(b *builder, cmd *pg.AlterTableCmd, recurse bool) er
 		return b.alter(cmd)
 	}
 	oid := b.rel.OID
+	if col := columnByName(b.rel, cmd.Name); b.inKey(col.Num) {
+		return b.keyColumn("drop", col)
+	}
 	// As in PostgreSQL the children lose it first.
 	err := r.eachChild(oid, func(c *catalog.Relation) error {
 		cp := copyRelation(c)

@@ -55,12 +55,8 @@ func (r *run) analyze(n *pg.VacuumStmt) error {
 	}
 	for _, rel := range rels {
 		if rel.Kind == catalog.KindPartitioned && len(n.Rels) > 0 {
-			for _, part := range r.catalog().Tree(rel) {
-				if part.Partitioning == nil {
-					if err := r.analyzeOne(part); err != nil {
-						return err
-					}
-				}
+			if err := r.analyzeTree(rel); err != nil {
+				return err
 			}
 			continue
 		}
@@ -75,6 +71,24 @@ func (r *run) analyze(n *pg.VacuumStmt) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// analyzeTree analyzes the partitions of a table; its own row count is theirs together.
+func (r *run) analyzeTree(rel *catalog.Relation) error {
+	sum := &catalog.TableStats{Relation: rel.OID, Columns: map[int16]*catalog.ColumnStats{}, AnalyzedAt: r.s.PlanContext().Env.StatementTime}
+	for _, part := range r.catalog().Tree(rel) {
+		if part.Partitioning != nil {
+			continue
+		}
+		if err := r.analyzeOne(part); err != nil {
+			return err
+		}
+		if st := r.catalog().Stats(part.OID); st != nil {
+			sum.Rows += st.Rows
+		}
+	}
+	r.schema().PutStats(sum)
 	return nil
 }
 

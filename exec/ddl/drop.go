@@ -132,6 +132,11 @@ func (r *run) dropRelations(n *pg.DropStmt, cascade bool) error {
 			if ix = indexByOID(rel, ix.OID); ix == nil {
 				return noRelation("", name)
 			}
+			for _, t := range r.catalog().Tree(rel)[1:] {
+				if _, err := r.lock(t, engine.AccessExclusive); err != nil {
+					return err
+				}
+			}
 			if err := d.dropIndex(rel, ix); err != nil {
 				return err
 			}

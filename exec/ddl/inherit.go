@@ -62,8 +62,6 @@ func (b *builder) parent(rv *pg.RangeVar, partition bool) (*catalog.Relation, er
 		return nil, wrong("inherited relation %q is not a table or foreign table", parent.Name)
 	case parent.TimeSeries:
 		return nil, pgerror.NotSupported("inheritance of time-series tables")
-	case parent.OfType != 0 && !partition:
-		return nil, wrong("cannot inherit from typed table %q", parent.Name)
 	case b.rel.Persistence != 't' && parent.Persistence == 't':
 		if partition {
 			return nil, wrong("cannot create a permanent relation as partition of temporary relation %q", parent.Name)
@@ -72,7 +70,7 @@ func (b *builder) parent(rv *pg.RangeVar, partition bool) (*catalog.Relation, er
 	case partition && b.rel.Persistence == 't' && parent.Persistence != 't':
 		return nil, wrong("cannot create a temporary relation as partition of permanent relation %q", parent.Name)
 	case partition && parent.Partitioning == nil:
-		return nil, wrong("%q is not partitioned", parent.Name)
+		return nil, pgerror.New(pgerror.InvalidObjectDefinition, "%q is not partitioned", parent.Name)
 	}
 	return parent, b.mustOwn(parent)
 }
@@ -251,7 +249,8 @@ func (b *builder) mergeCheck(c *pg.Constraint, text string) (done bool, err erro
 	cp := *have
 	if b.fromParent {
 		cp.Inherited++
-	} else {
+		cp.NotLocal = cp.NotLocal || b.rel.Bound != nil
+	} else if b.inh == nil || !b.inh.partition {
 		cp.NotLocal = false
 	}
 	b.rel.Checks[slices.Index(b.rel.Checks, have)] = &cp

@@ -30,7 +30,7 @@ const (
 
 // like copies another relation's columns and what INCLUDING names.
 func (b *builder) like(n *pg.TableLikeClause) error {
-	src, err := b.relation(n.Relation, engine.AccessShare, "rvmc", "table, view, materialized view, composite type, or foreign table")
+	src, err := b.relation(n.Relation, engine.AccessShare, "rvmcp", "table, view, materialized view, composite type, or foreign table")
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,9 @@ func (b *builder) partitionKey(e *pg.PartitionElem, strategy byte, i int) (k cat
 					WithDetail("Column %q is a generated column.", c.Name)
 			}
 		}
+		if c, ok := x.(*expr.Const); ok && c.Typ.OID == sqltypes.OIDText && e.Expr.GetAConst() != nil {
+			return k, bad(pgerror.InvalidTableDefinition, "partition key column %d has pseudo-type %s", i+1, "unknown")
+		}
 		if len(attrsOf(x)) == 0 {
 			return k, bad(pgerror.InvalidObjectDefinition, "cannot use constant expression as partition key")
 		}
@@ -106,6 +109,9 @@ func (b *builder) partitionKey(e *pg.PartitionElem, strategy byte, i int) (k cat
 		given := sqltypes.OpClassByName(method, names[len(names)-1])
 		if given == nil {
 			return k, bad(pgerror.UndefinedObject, "operator class %q does not exist for access method %q", names[len(names)-1], am)
+		}
+		if given.InType != t.OID && !bind.BinaryCoercible(b.s.PlanContext(), t.OID, given.InType) {
+			return k, bad(pgerror.DatatypeMismatch, "operator class %q does not accept data type %s", names[len(names)-1], b.typeName(k.Type.OID))
 		}
 		if class == nil || given.OID != class.OID && given.Family != class.Family {
 			return k, pgerror.NotSupported("operator class %q in a partition key", names[len(names)-1])
@@ -230,7 +236,7 @@ func (b *builder) rangeBound(parent *catalog.Relation, list []*pg.Node) ([]catal
 			return nil, err
 		}
 		if d.Null {
-			return nil, b.at(bind.Location(v), pgerror.New(pgerror.InvalidTableDefinition, "cannot specify NULL in range bound"))
+			return nil, b.at(bind.Location(v), pgerror.New(pgerror.InvalidObjectDefinition, "cannot specify NULL in range bound"))
 		}
 		out = append(out, catalog.RangeBound{Value: d})
 	}
@@ -353,7 +359,7 @@ func (b *builder) attachPartition(cmd *pg.PartitionCmd) error {
 	parent := b.rel
 	wrong := func(format string, args ...any) error { return pgerror.New(pgerror.WrongObjectType, format, args...) }
 	if parent.Partitioning == nil {
-		return wrong("table %q is not partitioned", parent.Name)
+		return pgerror.New(pgerror.InvalidObjectDefinition, "table %q is not partitioned", parent.Name)
 	}
 	rel, err := b.ownRelation(cmd.Name, "", "table")
 	if err != nil {
@@ -453,7 +459,7 @@ func (b *builder) rowsFit(parent, part, leaf *catalog.Relation) error {
 func (b *builder) detachPartition(cmd *pg.PartitionCmd) error {
 	parent := b.rel
 	if parent.Partitioning == nil {
-		return pgerror.New(pgerror.WrongObjectType, "table %q is not partitioned", parent.Name)
+		return pgerror.New(pgerror.InvalidObjectDefinition, "table %q is not partitioned", parent.Name)
 	}
 	rel, _, err := b.findRelation(cmd.Name.Schemaname, cmd.Name.Relname)
 	if err != nil {

@@ -31,7 +31,7 @@ func (r *run) truncate(n *pg.TruncateStmt) error {
 		}
 		tree := []*catalog.Relation{rel}
 		if rv.Inh {
-			tree = r.catalog().Tree(rel)
+			tree = r.catalog().TreeFor(rel, r.s.PlanContext().TempSchema)
 		}
 		for i, t := range tree {
 			if i > 0 {

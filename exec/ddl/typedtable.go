@@ -66,6 +66,9 @@ func (b *builder) addOf(n *pg.TypeName) error {
 	if err != nil {
 		return err
 	}
+	if len(b.rel.Parents) > 0 {
+		return pgerror.New(pgerror.WrongObjectType, "typed tables cannot inherit")
+	}
 	wrong := func(format string, args ...any) error { return pgerror.New(pgerror.DatatypeMismatch, format, args...) }
 	var mine []*catalog.Column
 	for _, c := range b.rel.Columns {

@@ -1,6 +1,7 @@
 package syscat
 
 import (
+	"slices"
 	"strings"
 
 	"ostraka/engine/catalog"
@@ -85,7 +86,12 @@ func (l *lookup) triggerFunction(t *catalog.Trigger) string {
 	name := "?"
 	if f := l.cat.Function(t.Func); f != nil {
 		name = quoteIdent(f.Name)
-		if s := l.schemaName(f.Schema); s != "public" && s != "pg_catalog" {
+		s := l.schemaName(f.Schema)
+		hidden := s != "public" && s != "pg_catalog"
+		if l.ctx != nil {
+			hidden = !slices.Contains(l.ctx.SearchPath, f.Schema)
+		}
+		if hidden {
 			name = quoteIdent(s) + "." + name
 		}
 	}
@@ -132,9 +138,9 @@ func triggerDef(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum
 		}
 	}
 	event(t.Truncate, "TRUNCATE")
-	name := quoteIdent(rel.Name)
-	if pretty := len(a) > 1 && a[1].True(); !pretty || l.schemaName(rel.Schema) != "public" {
-		name = quoteIdent(l.schemaName(rel.Schema)) + "." + name
+	name := quoteIdent(l.schemaName(rel.Schema)) + "." + quoteIdent(rel.Name)
+	if len(a) > 1 && a[1].True() {
+		name = l.relationName(rel, nil)
 	}
 	b.WriteString(" ON " + name + " ")
 	if t.Constraint {

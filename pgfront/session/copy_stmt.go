@@ -308,7 +308,7 @@ func (c *copier) toTable() (string, error) {
 		ref := &pg.Node{Node: &pg.Node_ColumnRef{ColumnRef: &pg.ColumnRef{Fields: []*pg.Node{pg.MakeStrNode(col.Name)}, Location: -1}}}
 		sel.TargetList = append(sel.TargetList, &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: ref, Location: -1}}})
 	}
-	rv := &pg.RangeVar{Schemaname: c.stmt.Relation.Schemaname, Relname: c.stmt.Relation.Relname, Inh: true, Relpersistence: "p", Location: -1}
+	rv := &pg.RangeVar{Schemaname: c.stmt.Relation.Schemaname, Relname: c.stmt.Relation.Relname, Relpersistence: "p", Location: -1}
 	sel.FromClause = []*pg.Node{{Node: &pg.Node_RangeVar{RangeVar: rv}}}
 	return c.copyOut(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
 }

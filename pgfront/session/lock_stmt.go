@@ -39,7 +39,7 @@ func (s *Session) lockStmt(p *prepared, n *pg.LockStmt) error {
 		}
 		tree := []*catalog.Relation{rel}
 		if r.GetRangeVar().Inh {
-			tree = s.catalog().Tree(rel)
+			tree = s.catalog().TreeFor(rel, s.tempOID)
 		}
 		for _, t := range tree {
 			if err := s.tx.txn.LockRelation(s.env.Ctx, t.OID, mode, wait); err != nil {

@@ -27,7 +27,7 @@ func BoundValue(ctx *planner.Context, n *pg.Node, typ sqltypes.ColumnType, name 
 	s := b.newScope(nil)
 	eachMessage(n.ProtoReflect(), func(m proto.Message) {
 		if c, ok := m.(*pg.ColumnRef); ok {
-			b.fail(c.Location, pgerror.InvalidColumnReference, "cannot use column reference in partition bound expression")
+			b.fail(c.Location, pgerror.FeatureNotSupported, "cannot use column reference in partition bound expression")
 		}
 	})
 	e := s.exprKindOf(n, kindPartitionBound)

@@ -221,8 +221,23 @@ func incomingKeys(cat *catalog.Catalog) map[sqltypes.OID][]planner.IncomingFK {
 	}
 	m := &incomingMap{cat: cat, fks: map[sqltypes.OID][]planner.IncomingFK{}}
 	cat.AllRelations(func(r *catalog.Relation) bool {
+		if r.Partitioning != nil {
+			return true // its partitions have rows, and clones of its keys
+		}
 		for _, fk := range r.ForeignKeys {
-			m.fks[fk.RefTable] = append(m.fks[fk.RefTable], planner.IncomingFK{Table: r, FK: fk})
+			m.fks[fk.RefTable] = append(m.fks[fk.RefTable], planner.IncomingFK{Table: r, FK: fk, RefAttrs: fk.RefAttrs})
+			to := cat.Relation(fk.RefTable)
+			if to == nil || to.Partitioning == nil {
+				continue
+			}
+			for _, part := range cat.Tree(to)[1:] {
+				in := planner.IncomingFK{Table: r, FK: fk, Above: true}
+				attrs := catalog.AttrsIn(to, part)
+				for _, a := range fk.RefAttrs {
+					in.RefAttrs = append(in.RefAttrs, attrs[a-1])
+				}
+				m.fks[part.OID] = append(m.fks[part.OID], in)
+			}
 		}
 		return true
 	})

@@ -276,6 +276,7 @@ func (lv *level) buildUpdate(s *upper) planner.Node {
 		n.Set[a-1] = lv.resolve(q.Targets[i].Expr, s.b)
 	}
 	n.Recheck, n.Tree = lv.recheck(s.b), lv.written(s)
+	n.TableOID = s.b.find(&planner.Var{Rel: q.ResultRel, Col: int(engine.AttrTableOID) - 1})
 	n.Returning = lv.returning(s.b.cols)
 	n.Columns = lv.returningColumns()
 	return n

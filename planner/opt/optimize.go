@@ -130,7 +130,9 @@ func (p *planning) collectLocks(q *planner.Query) {
 		}
 		p.lock(r.Rel, mode)
 		if !r.Only && p.ctx.Catalog != nil {
-			for _, m := range p.ctx.Catalog.Tree(r.Rel)[1:] {
+			tree := p.ctx.Catalog.TreeFor(r.Rel, p.ctx.TempSchema)
+			p.qualify = p.qualify || len(tree) > 1
+			for _, m := range tree[1:] {
 				p.lock(m, mode)
 			}
 		}

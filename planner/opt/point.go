@@ -27,7 +27,7 @@ func pointPlan(pl *planner.Plan) *planner.PointPlan {
 			return pt
 		}
 	case *planner.Insert:
-		if len(n.Target.Rel.Triggers) > 0 || n.Target.Rel.Partitioning != nil || n.Target.Rel.Bound != nil {
+		if len(n.Target.Rel.Triggers) > 0 || partitionsHaveTriggers(pl, n.Target.Rel) {
 			return nil
 		}
 		return pointInsert(n)
@@ -35,6 +35,18 @@ func pointPlan(pl *planner.Plan) *planner.PointPlan {
 		return pointSelect(pl.Root)
 	}
 	return nil
+}
+
+func partitionsHaveTriggers(pl *planner.Plan, rel *catalog.Relation) bool {
+	if rel.Partitioning == nil || pl.Catalog == nil {
+		return rel.Partitioning != nil
+	}
+	for _, part := range pl.Catalog.Tree(rel) {
+		if len(part.Triggers) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // pointScan recognises the scan of one row.

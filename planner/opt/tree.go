@@ -52,7 +52,10 @@ func (lv *level) members(i int) []*member {
 				walk(t.Rel)
 			}
 		case !t.Only && cat.HasChildren(t.Rel.OID):
-			for n, rel := range cat.Tree(t.Rel) {
+			for n, rel := range cat.TreeFor(t.Rel, lv.p.ctx.TempSchema) {
+				if rel.Persistence == 't' {
+					lv.p.plan.Cacheable = false // others have other ones
+				}
 				if rel.Partitioning == nil {
 					ms = append(ms, newMember(t, rel, n+1))
 				}
