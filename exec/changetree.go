@@ -73,6 +73,7 @@ func (o *changeOp) move(ref engine.RowRef, old, row, in []sqltypes.Datum) error 
 		if err != nil {
 			return err
 		}
+		ins.checks = planner.PolicyUpdate
 		top.mover = ins
 	}
 	if ok, err := o.w.before('d', old, nil); err != nil || !ok {

@@ -20,6 +20,8 @@ type insertOp struct {
 	vecs  []*expr.Vec
 	row   []sqltypes.Datum // the new row
 
+	// checks are the policies for the new row: an UPDATE's when it moves one to another partition.
+	checks   planner.PolicyKind
 	conflict *planner.OnConflict
 	set      []*expr.Program
 	where    *expr.Program
@@ -120,7 +122,7 @@ func (o *insertOp) insertRow() error {
 	if err := o.stillFits(); err != nil {
 		return err
 	}
-	if err := o.w.prepare(planner.PolicyInsert, o.row); err != nil {
+	if err := o.w.prepare(o.checks, o.row); err != nil {
 		return err
 	}
 	if o.conflict == nil {

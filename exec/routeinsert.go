@@ -56,7 +56,7 @@ func (o *insertOp) newLeaf(rel *catalog.Relation) (*insertOp, error) {
 		return nil, err
 	}
 	m := &modifyOp{x: o.x, w: w, root: o.root}
-	c := &insertOp{modifyOp: m, p: o.p, row: make([]sqltypes.Datum, len(rel.Columns)), set: o.set, where: o.where,
+	c := &insertOp{modifyOp: m, p: o.p, checks: o.checks, row: make([]sqltypes.Datum, len(rel.Columns)), set: o.set, where: o.where,
 		routed: &routed{up: o, root: root, toRoot: newReshape(attrs, root, rel, true), fromRoot: newReshape(attrs, root, rel, false), excluded: newReshape(attrs, root, rel, true)}}
 	if oc := o.conflict; oc != nil {
 		cp := *oc

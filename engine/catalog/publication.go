@@ -32,7 +32,7 @@ func (p *Publication) Publishes(r *Relation) (*PublishedTable, bool) {
 			return &p.Tables[i], true
 		}
 	}
-	if r.Kind != KindTable || r.Persistence != 'p' || r.OID < FirstUserOID {
+	if r.Kind != KindTable && r.Kind != KindPartitioned || r.Persistence != 'p' || r.OID < FirstUserOID {
 		return nil, false
 	}
 	for _, s := range p.Schemas {

@@ -27,7 +27,7 @@ func (r *run) policyTable(rv *pg.RangeVar) (*catalog.Relation, error) {
 	if err := r.mustOwn(rel); err != nil {
 		return nil, err
 	}
-	if rel.Kind != catalog.KindTable {
+	if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindPartitioned {
 		return nil, pgerror.New(pgerror.WrongObjectType, "%q is not a table", rv.Relname)
 	}
 	if rel.TimeSeries {

@@ -160,7 +160,7 @@ func (r *run) publishable(rel *catalog.Relation) error {
 	switch {
 	case rel.Kind == catalog.KindVirtual || rel.OID < catalog.FirstUserOID:
 		what = "system tables"
-	case rel.Kind != catalog.KindTable:
+	case rel.Kind != catalog.KindTable && rel.Kind != catalog.KindPartitioned:
 		what = kindWord(rel.Kind) + "s"
 	case rel.Persistence == 't':
 		what = "temporary tables"
