@@ -535,3 +535,10 @@ func (t *txn) ownRows(table *store.Table) (map[ownKey]ownRow, error) {
 	}
 	return t.own[table], nil
 }
+
+// MovedElsewhere implements engine.PartitionMover.
+func (t *txn) MovedElsewhere(ref engine.RowRef) {
+	if m, ok := t.Txn.(engine.PartitionMover); ok {
+		m.MovedElsewhere(ref)
+	}
+}
