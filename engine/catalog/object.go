@@ -67,6 +67,8 @@ type Relation struct {
 
 	// Triggers are the user's, in order of their names.
 	Triggers []*Trigger `json:",omitempty"`
+	// Statistics are the extended statistics (CREATE STATISTICS), in order of creation.
+	Statistics []*Statistic `json:",omitempty"`
 	// Policies are the row-level security policies, in order of their names. They
 	// count while RowSecurity is on; ForceRowSecurity: for the owner too.
 	Policies         []*Policy `json:",omitempty"`
@@ -109,6 +111,19 @@ type Trigger struct {
 	// From is the other table of a constraint trigger (FROM), 0 none.
 	From    OID    `json:",omitempty"`
 	Comment string `json:",omitempty"`
+}
+
+// Statistic is an object of CREATE STATISTICS (pg_statistic_ext): kept and shown.
+type Statistic struct {
+	OID     OID
+	Name    string
+	Schema  OID
+	Owner   OID
+	Kinds   string // of d, f, m, e
+	Columns []int16
+	Exprs   []string `json:",omitempty"` // SQL text
+	Target  int      // -1: the default
+	Comment string   `json:",omitempty"`
 }
 
 // Policy is a row-level security policy (pg_policy).

@@ -306,6 +306,12 @@ func (b *builder) dropColumn(cmd *pg.AlterTableCmd) error {
 		}
 	}
 	b.rel.ForeignKeys = slices.DeleteFunc(b.rel.ForeignKeys, func(f *catalog.ForeignKey) bool { return uses(f.Attrs) })
+	b.rel.Statistics = slices.DeleteFunc(b.rel.Statistics, func(s *catalog.Statistic) bool {
+		return uses(s.Columns) || slices.ContainsFunc(s.Exprs, func(t string) bool {
+			e, err := bind.RelationExpr(b.s.PlanContext(), b.rel, t)
+			return err == nil && uses(attrsOf(e))
+		})
+	})
 	b.rel.Checks = slices.DeleteFunc(b.rel.Checks, func(c *catalog.Check) bool { return uses(c.Attrs) })
 	old := copyRelation(b.rel)
 	wasClustered := false

@@ -41,6 +41,8 @@ func (r *run) comment(n *pg.CommentStmt) error {
 			return err
 		}
 		return r.commentTrigger(cp, parts[len(parts)-1], n.Comment)
+	case pg.ObjectType_OBJECT_STATISTIC_EXT:
+		return r.editStatistics(parts, func(s *catalog.Statistic) { s.Comment = n.Comment })
 	case pg.ObjectType_OBJECT_SUBSCRIPTION:
 		return r.commentSubscription(parts[0], n.Comment)
 	case pg.ObjectType_OBJECT_PUBLICATION:

@@ -152,6 +152,10 @@ func Run(ctx context.Context, s Session, node *pg.Node) (tag string, err error) 
 		return "ALTER SUBSCRIPTION", r.alterSubscription(n.AlterSubscriptionStmt)
 	case *pg.Node_DropSubscriptionStmt:
 		return "DROP SUBSCRIPTION", r.dropSubscription(n.DropSubscriptionStmt)
+	case *pg.Node_CreateStatsStmt:
+		return "CREATE STATISTICS", r.createStatistics(n.CreateStatsStmt)
+	case *pg.Node_AlterStatsStmt:
+		return "ALTER STATISTICS", r.alterStatistics(n.AlterStatsStmt)
 	case *pg.Node_CreatePolicyStmt:
 		return "CREATE POLICY", r.createPolicy(n.CreatePolicyStmt)
 	case *pg.Node_AlterPolicyStmt:

@@ -31,6 +31,8 @@ func (r *run) drop(n *pg.DropStmt) (string, error) {
 		err = r.dropFunctions(n)
 	case pg.ObjectType_OBJECT_TRIGGER:
 		err = r.dropTrigger(n)
+	case pg.ObjectType_OBJECT_STATISTIC_EXT:
+		err = r.dropStatistics(n)
 	case pg.ObjectType_OBJECT_PUBLICATION:
 		err = r.dropPublications(n)
 	case pg.ObjectType_OBJECT_POLICY:
@@ -66,6 +68,9 @@ func objectWord(t pg.ObjectType) string {
 	w := strings.ReplaceAll(strings.TrimPrefix(t.String(), "OBJECT_"), "_", " ")
 	if w == "MATVIEW" {
 		return "MATERIALIZED VIEW"
+	}
+	if t == pg.ObjectType_OBJECT_STATISTIC_EXT {
+		return "STATISTICS"
 	}
 	return w
 }

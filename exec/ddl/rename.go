@@ -22,6 +22,8 @@ func (r *run) rename(n *pg.RenameStmt) (string, error) {
 		return alterTag(n.RelationType), r.renameColumn(n, name)
 	case pg.ObjectType_OBJECT_TRIGGER:
 		return "ALTER TRIGGER", r.renameTrigger(n, name)
+	case pg.ObjectType_OBJECT_STATISTIC_EXT:
+		return tag, r.editStatistics(nameParts(n.Object), func(s *catalog.Statistic) { s.Name = name })
 	case pg.ObjectType_OBJECT_SUBSCRIPTION:
 		return tag, r.renameSubscription(str(n.Object), name)
 	case pg.ObjectType_OBJECT_PUBLICATION:
@@ -430,6 +432,8 @@ func (r *run) setSchema(n *pg.AlterObjectSchemaStmt) (string, error) {
 		cp.Schema = to.OID
 		r.schema().PutFunction(&cp)
 		return tag, nil
+	case pg.ObjectType_OBJECT_STATISTIC_EXT:
+		return tag, r.editStatistics(nameParts(n.Object), func(s *catalog.Statistic) { s.Schema = to.OID })
 	case pg.ObjectType_OBJECT_OPERATOR:
 		o, err := r.ownOperator(n.Object.GetObjectWithArgs())
 		if err != nil {
@@ -501,6 +505,8 @@ func (r *run) setOwner(n *pg.AlterOwnerStmt) (string, error) {
 		cp := *f
 		cp.Owner = role.OID
 		r.schema().PutFunction(&cp)
+	case pg.ObjectType_OBJECT_STATISTIC_EXT:
+		return tag, r.editStatistics(nameParts(n.Object), func(s *catalog.Statistic) { s.Owner = role.OID })
 	case pg.ObjectType_OBJECT_SUBSCRIPTION:
 		return tag, r.setSubscriptionOwner(str(n.Object), role)
 	case pg.ObjectType_OBJECT_PUBLICATION:

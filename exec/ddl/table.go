@@ -615,6 +615,7 @@ func copyRelation(rel *catalog.Relation) *catalog.Relation {
 		cp.Indexes[i] = &c
 	}
 	cp.Triggers = append([]*catalog.Trigger(nil), rel.Triggers...)
+	cp.Statistics = append([]*catalog.Statistic(nil), rel.Statistics...)
 	cp.Policies = append([]*catalog.Policy(nil), rel.Policies...)
 	cp.Layouts = append([]catalog.Layout(nil), rel.Layouts...)
 	if rel.Sequence != nil {

@@ -263,6 +263,7 @@ func (d *depender) relation(r *catalog.Relation) {
 		}
 	}
 	d.policies(r)
+	d.statistics(r)
 	if r.Kind == catalog.KindView || r.Kind == catalog.KindMatView {
 		d.view(r)
 	}

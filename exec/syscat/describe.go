@@ -45,6 +45,8 @@ func (l *lookup) words(class, o sqltypes.OID, sub int) (w objectWords, ok bool) 
 		return w, false
 	case classPublication, classPublicationRel, classPublicationNamespace, classSubscription:
 		return l.publicationWords(class, o)
+	case classStatisticExt:
+		return l.statisticWords(o)
 	case classPolicy:
 		return l.policyWords(o)
 	case classAmOp:

@@ -9,7 +9,7 @@ func registerEmpty(s *Set) {
 		"pg_replication_origin", "pg_replication_origin_status", "pg_replication_slots", "pg_stat_replication_slots", // no logical replication
 		"pg_stat_subscription", "pg_stat_subscription_stats",
 		"pg_largeobject", "pg_largeobject_metadata", // no large objects
-		"pg_statistic_ext", "pg_statistic_ext_data", "pg_stats_ext", "pg_stats_ext_exprs", // no extended statistics
+		"pg_statistic_ext_data", "pg_stats_ext", "pg_stats_ext_exprs", // no extended statistics
 		"pg_transform", "pg_seclabel", "pg_seclabels", "pg_shseclabel", "pg_parameter_acl",
 		"pg_available_extensions", "pg_available_extension_versions", // no extensions
 		"pg_prepared_xacts",                                               // no two-phase commit by clients

@@ -40,18 +40,20 @@ func init() {
 			}
 			return yes(l.visible(r.OID, r.Schema, r.Name)), nil
 		},
-		"pg_type_is_visible":           typeIsVisible,
-		"pg_function_is_visible":       functionIsVisible,
-		"pg_operator_is_visible":       operatorIsVisible,
-		"pg_opclass_is_visible":        visibleIn("pg_opclass"),
-		"pg_opfamily_is_visible":       visibleIn("pg_opfamily"),
-		"pg_collation_is_visible":      visibleIn("pg_collation"),
-		"pg_conversion_is_visible":     visibleIn("pg_conversion"),
-		"pg_ts_config_is_visible":      visibleIn("pg_ts_config"),
-		"pg_ts_dict_is_visible":        visibleIn("pg_ts_dict"),
-		"pg_ts_parser_is_visible":      visibleIn("pg_ts_parser"),
-		"pg_ts_template_is_visible":    visibleIn("pg_ts_template"),
-		"pg_statistics_obj_is_visible": inPgCatalog,
+		"pg_type_is_visible":        typeIsVisible,
+		"pg_function_is_visible":    functionIsVisible,
+		"pg_operator_is_visible":    operatorIsVisible,
+		"pg_opclass_is_visible":     visibleIn("pg_opclass"),
+		"pg_opfamily_is_visible":    visibleIn("pg_opfamily"),
+		"pg_collation_is_visible":   visibleIn("pg_collation"),
+		"pg_conversion_is_visible":  visibleIn("pg_conversion"),
+		"pg_ts_config_is_visible":   visibleIn("pg_ts_config"),
+		"pg_ts_dict_is_visible":     visibleIn("pg_ts_dict"),
+		"pg_ts_parser_is_visible":   visibleIn("pg_ts_parser"),
+		"pg_ts_template_is_visible": visibleIn("pg_ts_template"),
+		"pg_statistics_obj_is_visible": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
+			return l.statisticIsVisible(argOID(a[0])), nil
+		},
 		"pg_my_temp_schema": func(l *lookup, _ *sqltypes.Call, _ []sqltypes.Datum) (sqltypes.Datum, error) {
 			return oid(l.ctx.TempSchema), nil
 		},
@@ -98,8 +100,7 @@ func init() {
 		"PG_char_to_encoding": func(_ *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 			return num(encodingNumber(a[0].S)), nil
 		},
-		"pg_relation_filenode":            func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) { return a[0], nil },
-		"pg_get_statisticsobjdef_columns": null,
+		"pg_relation_filenode": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) { return a[0], nil },
 		"pg_get_replica_identity_index": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
 			if r := l.cat.Relation(argOID(a[0])); r != nil {
 				for _, ix := range r.Indexes {
@@ -225,7 +226,14 @@ func objectComment(cat *catalog.Catalog, o sqltypes.OID, class string) string {
 		return u.Comment
 	}
 	found := ""
-	if is("pg_policy") {
+	if is("pg_statistic_ext") {
+		eachStatistic(cat, func(_ *catalog.Relation, s *catalog.Statistic) {
+			if s.OID == o {
+				found = s.Comment
+			}
+		})
+	}
+	if is("pg_policy") && found == "" {
 		eachPolicy(cat, func(_ *catalog.Relation, p *catalog.Policy) {
 			if p.OID == o {
 				found = p.Comment

@@ -11,14 +11,11 @@ import (
 func init() {
 	null := func(*lookup, *sqltypes.Call, []sqltypes.Datum) (sqltypes.Datum, error) { return sqltypes.Null, nil }
 	register(map[string]scalar{
-		"brin_summarize_new_values":           indexUpkeep("brin", "BRIN", false),
-		"brin_summarize_range":                indexUpkeep("brin", "BRIN", false),
-		"brin_desummarize_range":              indexUpkeep("brin", "BRIN", true),
-		"gin_clean_pending_list":              indexUpkeep("gin", "GIN", false),
-		"pg_column_compression":               null,
-		"pg_get_statisticsobjdef":             null,
-		"pg_get_statisticsobjdef_columns":     null,
-		"pg_get_statisticsobjdef_expressions": null,
+		"brin_summarize_new_values": indexUpkeep("brin", "BRIN", false),
+		"brin_summarize_range":      indexUpkeep("brin", "BRIN", false),
+		"brin_desummarize_range":    indexUpkeep("brin", "BRIN", true),
+		"gin_clean_pending_list":    indexUpkeep("gin", "GIN", false),
+		"pg_column_compression":     null,
 	})
 }
 

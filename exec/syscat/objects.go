@@ -477,6 +477,9 @@ func descriptionRows(q *Query, emit Emit) error {
 		for _, f := range r.ForeignKeys {
 			put(f.OID, classConstraint, 0, f.Comment)
 		}
+		for _, s := range r.Statistics {
+			put(s.OID, classStatisticExt, 0, s.Comment)
+		}
 		for _, p := range r.Policies {
 			put(p.OID, classPolicy, 0, p.Comment)
 		}

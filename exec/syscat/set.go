@@ -79,6 +79,7 @@ func New() *Set {
 	registerPolicies(s)
 	registerInheritance(s)
 	registerPublications(s)
+	registerStatistics(s)
 	registerViews(s)
 	return s
 }

@@ -42,6 +42,7 @@ func sharedDependRows(q *Query, emit Emit) error {
 			}
 		}
 	}
+	eachStatistic(q.Cat, func(_ *catalog.Relation, s *catalog.Statistic) { put(db, classStatisticExt, s.OID, 0, s.Owner, nil) })
 	for _, p := range publications(q.Cat) {
 		put(db, classPublication, p.OID, 0, p.Owner, nil)
 	}

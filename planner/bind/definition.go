@@ -381,6 +381,16 @@ func RenameInRelation(rel *catalog.Relation, from, to string) error {
 		}
 		rel.Checks[i] = &cc
 	}
+	for i, s := range rel.Statistics {
+		c := *s
+		c.Exprs = slices.Clone(s.Exprs)
+		for k := range c.Exprs {
+			if err := change(&c.Exprs[k]); err != nil {
+				return err
+			}
+		}
+		rel.Statistics[i] = &c
+	}
 	for _, ix := range rel.Indexes {
 		ix.Keys = slices.Clone(ix.Keys)
 		for i := range ix.Keys {
