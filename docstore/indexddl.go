@@ -2,6 +2,7 @@ package docstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -68,9 +69,23 @@ func (r *runner) createIndex(ctx context.Context, cmd *Command) (Result, error) 
 		return Result{}, err
 	}
 	if err := w.BuildIndex(ctx, c.target, ix); err != nil {
-		return Result{}, err
+		return Result{}, spec.explainDuplicate(err)
 	}
 	return answer, nil
+}
+
+// explainDuplicate gives the error of a unique index that cannot be built a detail
+// without the index's own encoding.
+func (s *IndexSpec) explainDuplicate(err error) error {
+	var pe *pgerror.Error
+	if !errors.As(err, &pe) || pe.Code != pgerror.UniqueViolation {
+		return err
+	}
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Path
+	}
+	return pe.WithDetail("Two documents have the same (%s); a missing field counts as null.", strings.Join(names, ", "))
 }
 
 func (r *runner) dropIndex(ctx context.Context, cmd *Command) (Result, error) {

@@ -97,6 +97,9 @@ func TestShardsUnderFailovers(t *testing.T) {
 				return err
 			}
 			defer conn.Close(ctx)
+			if _, err := conn.Exec(ctx, "SET ostraka.read_consistency = linearizable"); err != nil {
+				return err // this node's replicas may lag behind
+			}
 			ids, err := conn.Query(ctx, "SELECT d ->> '_id' FROM doc.find('c') d")
 			if err != nil {
 				return err
