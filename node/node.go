@@ -224,9 +224,13 @@ func (n *Node) Wait(ctx context.Context) error {
 		return n.Close()
 	case err := <-n.failed:
 		n.log.Error("the node stops", "error", err)
-		return errors.Join(err, n.closeWithin(n.cfg.ShutdownTimeout))
+		return errors.Join(err, n.closeWithin(min(n.cfg.ShutdownTimeout, failedStop)))
 	}
 }
+
+// failedStop is how long a node that failed has to come to rest: others take over
+// sooner, and a supervisor can start it anew.
+const failedStop = 2 * time.Second
 
 // closeWithin is Close for a node that failed: a store that cannot write (a full
 // disk) may never come to rest, and the process must end all the same. What was

@@ -251,10 +251,11 @@ func (s *Shard) damaged(path string, err error) {
 
 func (s *Shard) fatal(err error) {
 	err = storage.ReadError(err)
-	s.log.Error("engine cannot continue", "error", err)
-	if s.opts.Fatal != nil {
-		s.opts.Fatal(err)
+	if s.opts.Fatal == nil {
+		s.log.Error("engine cannot continue", "error", err)
+		return
 	}
+	s.opts.Fatal(err)
 }
 
 // AttachLog gives the engine its commit log. Called once.

@@ -72,6 +72,7 @@ type DB struct {
 	refs atomic.Int64
 	// retired: readers are to stop (a newer state has replaced this one).
 	retired atomic.Bool
+	failed  atomic.Bool   // a background error was told of
 	closed  chan struct{} // closed after the pebble database is
 
 	flushMu sync.Mutex
@@ -127,10 +128,15 @@ func pebbleOptions(opts Options, db *DB) *pebble.Options {
 			}
 		},
 		BackgroundError: func(err error) {
-			opts.Logger.Error("storage background error", "dir", db.Dir, "error", err)
-			if opts.Fatal != nil {
-				opts.Fatal(fmt.Errorf("storage: %s: %w", db.Dir, err))
+			// The store tries again at once, hundreds of times a second on a full disk.
+			if db.failed.Swap(true) {
+				return
 			}
+			if opts.Fatal == nil {
+				opts.Logger.Error("storage background error", "dir", db.Dir, "error", err)
+				return
+			}
+			opts.Fatal(fmt.Errorf("storage: %s: %w", db.Dir, err))
 		},
 	}
 	for i := range po.Levels {
