@@ -80,6 +80,9 @@ func (r *run) statisticsColumns(n *pg.CreateStatsStmt, rel *catalog.Relation, s 
 	}
 	sortable := func(t sqltypes.ColumnType) bool {
 		typ := r.catalog().Type(t.OID)
+		for typ != nil && typ.Base != nil {
+			typ = typ.Base // a domain sorts as its base type
+		}
 		if typ == nil {
 			return false
 		}
