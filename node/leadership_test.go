@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -97,6 +98,43 @@ func TestLeadershipInBlock(t *testing.T) {
 		c.transfer(c.Nodes[0])
 	}
 	c.everywhere("SELECT count(*), count(DISTINCT who) FROM inblock", "3|1")
+}
+
+// TestLeadershipSavepoint: a block that begins with a savepoint while the leader changes
+// works or fails as a whole; it never goes on without its savepoint.
+func TestLeadershipSavepoint(t *testing.T) {
+	c := demoCluster(t)
+	c.transfer(c.Nodes[0])
+	dial(t, c.Nodes[0]).do("CREATE TABLE insave (i int)")
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for _, n := range c.Nodes {
+		cl := dial(t, n)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				_, err := cl.PgConn().Exec(bounded(t), "BEGIN; SAVEPOINT a; INSERT INTO insave VALUES (1); ROLLBACK TO a; COMMIT").ReadAll()
+				if pe := (*pgconn.PgError)(nil); errors.As(err, &pe) && pe.Code == "3B001" {
+					t.Error(err)
+				}
+				if _, err := cl.PgConn().Exec(bounded(t), "ROLLBACK").ReadAll(); err != nil {
+					return // the session has ended
+				}
+			}
+		}()
+	}
+	for i := range 6 {
+		c.transfer(c.Nodes[(i+1)%3])
+	}
+	close(done)
+	wg.Wait()
+	c.everywhere("SELECT count(*) FROM insave", "0")
 }
 
 func commitError(cl *client) *pgconn.PgError {

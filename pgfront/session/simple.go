@@ -128,6 +128,10 @@ func (s *Session) simpleStatement(p *prepared, last, learn bool) error {
 	}
 	err := s.localSimple(p, last, learn)
 	if s.lostLead(err) {
+		if p.stmt.AST.GetTransactionStmt() != nil {
+			// SAVEPOINT is known here as well, and goes to the leader by itself.
+			return s.lostLeadExtended(s.localSimple(p, last, learn))
+		}
 		return s.forwardSimple(p, last)
 	}
 	return err
