@@ -15,7 +15,6 @@ type inputs struct {
 	used   need
 	ops    []operator
 	slots  []int
-	kinds  []sqltypes.Kind
 	pruner *pruner
 	live   []int // inputs that can have rows, set by open
 }

@@ -17,8 +17,6 @@ type treeChange struct {
 	up     *changeOp
 	attrs  []int16 // of the table by attribute-1 of the one named
 	toRoot *reshape
-	// ins puts rows that have left their partition into the right one.
-	ins *insertOp
 }
 
 // treeOf finds the members by storage id.
