@@ -361,9 +361,15 @@ func (n *Node) advertised() string {
 	return n.front.addr()
 }
 
-// waitReady waits until the node is ready.
-func (n *Node) waitReady(ctx context.Context) error {
-	tick := time.NewTicker(10 * time.Millisecond)
+// WaitReady waits until the node is ready, however long that takes, or has failed.
+func (n *Node) WaitReady(ctx context.Context) error { return n.readyWithin(ctx, 200*time.Millisecond) }
+
+// waitReady is WaitReady for a node that will be ready soon.
+func (n *Node) waitReady(ctx context.Context) error { return n.readyWithin(ctx, 10*time.Millisecond) }
+
+// readyWithin waits until the node is ready; it notices within so long.
+func (n *Node) readyWithin(ctx context.Context, every time.Duration) error {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		err := n.Ready()

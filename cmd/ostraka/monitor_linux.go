@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -29,6 +30,7 @@ const patience = "schedtrace=2147483647"
 // files, unless its runtime is patient already or has been told otherwise (GODEBUG).
 func patientMonitor() error {
 	debug := os.Getenv("GODEBUG")
+	add := patience
 	if strings.Contains(debug, "schedtrace=") {
 		return nil
 	}
@@ -40,12 +42,13 @@ func patientMonitor() error {
 		return fmt.Errorf("starting anew with a patient runtime monitor: %w", err)
 	}
 	if debug != "" {
-		debug += ","
+		add = debug + "," + patience
 	}
-	if err := os.Setenv("GODEBUG", debug+patience); err != nil {
+	if err := os.Setenv("GODEBUG", add); err != nil {
 		return err
 	}
-	return fmt.Errorf("starting anew with a patient runtime monitor: %s: %w", program, unix.Exec(program, os.Args, os.Environ()))
+	err = unix.Exec(program, os.Args, os.Environ())
+	return fmt.Errorf("starting anew with a patient runtime monitor: %s: %w", program, errors.Join(err, os.Setenv("GODEBUG", debug)))
 }
 
 const (

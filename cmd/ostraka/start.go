@@ -37,11 +37,19 @@ func startCommand() *cobra.Command {
 				return err
 			}
 			go watchDisk(cmd.Context(), n.SyncTime)
-			state := "is ready"
-			if err := n.Ready(); err != nil {
-				state = fmt.Sprintf("listens but is not ready yet (%v)", err)
+			say := func(state string) {
+				fmt.Fprintf(cmd.OutOrStdout(), "ostraka node %s %s: psql %q\n", cfg.NodeID, state, n.DSN())
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "ostraka node %s %s: psql %q\n", cfg.NodeID, state, n.DSN())
+			if err := n.Ready(); err != nil {
+				say(fmt.Sprintf("listens but is not ready yet (%v)", err))
+				go func() {
+					if n.WaitReady(cmd.Context()) == nil {
+						say("is ready")
+					}
+				}()
+			} else {
+				say("is ready")
+			}
 			return n.Wait(cmd.Context())
 		},
 	}
