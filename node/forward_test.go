@@ -580,6 +580,8 @@ func exchange(t *testing.T, c *client, send []pgproto3.FrontendMessage) string {
 			out = append(out, "T")
 		case *pgproto3.DataRow:
 			out = append(out, "D")
+		case *pgproto3.NoData:
+			out = append(out, "n")
 		case *pgproto3.NotificationResponse:
 			out = append(out, "A:"+m.Payload)
 		case *pgproto3.ReadyForQuery:

@@ -178,6 +178,10 @@ func (r *run) dropFunction(f *catalog.Function, cascade bool) error {
 		}
 		words = append(words, "trigger "+t.Name+" on table "+r.visibleName(rel))
 	})
+	exprs := r.expressionUses(f)
+	for _, u := range exprs {
+		words = append(words, u.word)
+	}
 	if len(words) > 0 && !cascade {
 		var blockers []string
 		for _, w := range words {
@@ -186,7 +190,13 @@ func (r *run) dropFunction(f *catalog.Function, cascade bool) error {
 		return dependencyError("function "+r.signature(f), false, blockers)
 	}
 	(&dropper{run: r, also: words}).noticeCascade()
+	if err := r.dropExpressions(exprs); err != nil {
+		return err
+	}
 	for _, rel := range uses {
+		if now := r.catalog().Relation(rel.OID); now != nil {
+			rel = now
+		}
 		cp := copyRelation(rel)
 		cp.Triggers = slices.DeleteFunc(cp.Triggers, func(t *catalog.Trigger) bool { return t.Func == f.OID })
 		r.schema().PutRelation(cp)
