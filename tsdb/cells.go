@@ -19,6 +19,12 @@ import (
 // zonesBegin is before the first change of any zone's offset, µs since 2000: 1850.
 const zonesBegin = -150 * 365 * day
 
+// Timestamps are in [firstTime, endOfTime), µs since 2000.
+const (
+	firstTime = -211_813_488_000_000_000
+	endOfTime = 9_223_371_331_200_000_000
+)
+
 // zoneClock converts between times and the wall clock of a zone, by the functions that
 // time_bucket uses, one call at a time.
 type zoneClock struct {
@@ -80,6 +86,9 @@ func (c *zoneClock) cell(b sqltypes.Buckets, t int64) (start, end int64, err err
 	for {
 		var clean bool
 		if start, clean, err = c.bound(b, at); err != nil {
+			if start = firstTime; at < 0 && start <= t { // the day that time begins in
+				break
+			}
 			return 0, 0, err
 		}
 		if clean && start <= t {
@@ -99,6 +108,9 @@ func (c *zoneClock) cell(b sqltypes.Buckets, t int64) (start, end int64, err err
 		}
 		var clean bool
 		if end, clean, err = c.bound(b, at); err != nil {
+			if end = endOfTime; at > 0 && end > t { // the day that it ends in
+				break
+			}
 			return 0, 0, err
 		}
 		if clean && end > t {

@@ -2,6 +2,7 @@ package tsdb
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"ostraka/engine/catalog"
@@ -88,7 +89,7 @@ func (db *DB) DropBefore(ctx context.Context, t *store.Table, before int64) (int
 	}
 	n := 0
 	for _, w := range ws {
-		if w+t.Window <= before {
+		if w <= math.MaxInt64-t.Window && w+t.Window <= before {
 			n++
 		}
 	}

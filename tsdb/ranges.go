@@ -61,6 +61,20 @@ func both(a, b []store.Range) []store.Range {
 	return out
 }
 
+// joined sorts ranges and joins those that have times in common.
+func joined(list []store.Range) []store.Range {
+	slices.SortFunc(list, func(a, b store.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	out := list[:0]
+	for _, r := range list {
+		if n := len(out); n > 0 && r.Lo <= out[n-1].Hi {
+			out[n-1].Hi = max(out[n-1].Hi, r.Hi)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
 // stretch is the next part [at, end) of ascending times, from a place on, that
 // lies in one of the ranges; at == end when there is none.
 func stretch(t []int64, from int, list []store.Range) (at, end int) {

@@ -128,7 +128,9 @@ func (r *reader) scan(ctx context.Context, spec engine.ScanSpec) (engine.Scanner
 	}
 	snap := r.snapshot()
 	s.begin = func(rng store.Range) *store.Scan {
-		return snap.Scan(ctx, table, series, rng, func(id int16) bool { return want[id] })
+		sc := snap.Scan(ctx, table, series, rng, func(id int16) bool { return want[id] })
+		sc.Only(s.allowed)
+		return sc
 	}
 	s.todo = []store.Range{rng}
 	if s.allowed != nil {

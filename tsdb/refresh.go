@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"ostraka/engine/catalog"
 	"ostraka/sqltypes"
@@ -64,13 +65,13 @@ func (db *DB) Refresh(ctx context.Context, view, storeRel *catalog.Relation, fro
 		db.marks.gate.Unlock()
 		<-m.refresh
 	}()
-	todo, err := db.toRefresh(ctx, m, tables, lo, hi)
+	todo, err := db.toRefresh(ctx, m, tables, table, lo, hi)
 	if err != nil {
 		return res, err
 	}
 	w := &refresher{db: db, m: m, rel: rel, table: table, query: query, res: &res}
 	for _, r := range todo {
-		if err := w.stretch(ctx, r, raw.Window); err != nil {
+		if err := w.stretch(ctx, r, uint64(raw.Window)); err != nil {
 			return res, err
 		}
 	}
@@ -100,8 +101,9 @@ func (db *DB) beginRefresh(ctx context.Context, storeID, raw uint64, bs sqltypes
 	return m, nil
 }
 
-// toRefresh are the ranges without marks, of whole buckets, where there may be rows.
-func (db *DB) toRefresh(ctx context.Context, m *marks, tables []*store.Table, lo, hi int64) ([]store.Range, error) {
+// toRefresh are the ranges without marks where there may be rows, or stored buckets
+// that are out of date; each list is of ranges that have nothing else between them.
+func (db *DB) toRefresh(ctx context.Context, m *marks, tables []*store.Table, stored *store.Table, lo, hi int64) ([][]store.Range, error) {
 	snap := db.st.Snapshot()
 	defer snap.Close()
 	hull, any := store.Range{Lo: math.MaxInt64, Hi: math.MinInt64}, false
@@ -117,10 +119,11 @@ func (db *DB) toRefresh(ctx context.Context, m *marks, tables []*store.Table, lo
 	if !any {
 		return nil, nil
 	}
-	var err error
+	// An unbounded refresh needs no bound that is one of a bucket: what is before the
+	// first row and after the last is left out below.
 	if lo <= hull.Lo {
-		if lo, err = floorBuckets(m.buckets, hull.Lo); err != nil {
-			return nil, err
+		if start, err := floorBuckets(m.buckets, hull.Lo); err == nil {
+			lo = start
 		}
 	} else if start, err := floorBuckets(m.buckets, lo); err != nil {
 		return nil, err
@@ -147,7 +150,42 @@ func (db *DB) toRefresh(ctx context.Context, m *marks, tables []*store.Table, lo
 	if err != nil {
 		return nil, err
 	}
-	return without(rng, valid), nil
+	stale := without(rng, valid)
+	var busy []store.Range
+	for _, t := range append(slices.Clone(tables), stored) {
+		list, err := snap.Busy(ctx, t, stale, cellLength(m.buckets))
+		if err != nil {
+			return nil, err
+		}
+		busy = append(busy, list...)
+	}
+	busy = joined(busy)
+	var out [][]store.Range
+	for _, r := range stale {
+		for len(busy) > 0 && busy[0].Hi < r.Lo {
+			busy = busy[1:]
+		}
+		n := 0
+		for n < len(busy) && busy[n].Lo <= r.Hi {
+			n++
+		}
+		if n > 0 {
+			out = append(out, both([]store.Range{r}, busy[:n]))
+		}
+	}
+	return out, nil
+}
+
+// cellLength is about how long a cell is.
+func cellLength(b sqltypes.Buckets) int64 {
+	w := Width{Usec: b.Width, Months: b.Months}
+	if b.Zone != "" {
+		w = cellWidth(b)
+	}
+	if w.Months > 0 {
+		return min(w.Months, 10_000) * 31 * day
+	}
+	return w.Usec
 }
 
 // refresher computes and writes buckets.
@@ -160,24 +198,45 @@ type refresher struct {
 	res   *RefreshResult
 }
 
-// stretch refreshes a range of whole buckets, part by part.
-func (w *refresher) stretch(ctx context.Context, r store.Range, window int64) error {
+// stretch refreshes the buckets of ranges that have nothing between them, part by part.
+func (w *refresher) stretch(ctx context.Context, list []store.Range, window uint64) error {
 	limit := refreshBuckets
-	for at := r.Lo; at <= r.Hi; {
+	var from, next int64 // the first bucket not computed, if it is after the start of list[0]
+	for started := false; len(list) > 0; {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
 		var starts []int64
-		end := at
-		for end <= r.Hi && (len(starts) < limit || limit == refreshBuckets && end-at < window && len(starts) < 64*refreshBuckets) {
-			starts = append(starts, end)
-			next, err := nextBucket(w.m.buckets, end)
+		rest, at, on := list, from, started
+		for len(rest) > 0 {
+			if !on || at < rest[0].Lo {
+				start, err := floorBuckets(w.m.buckets, rest[0].Lo)
+				if err != nil {
+					return err
+				}
+				if !on || start > at {
+					at = start
+				}
+			}
+			on = true
+			if at > rest[0].Hi {
+				rest = rest[1:]
+				continue
+			}
+			if n := len(starts); n >= limit && (limit < refreshBuckets || n >= 64*refreshBuckets || uint64(at)-uint64(starts[0]) >= window) {
+				break
+			}
+			end, err := nextBucket(w.m.buckets, at)
 			if err != nil {
 				return err
 			}
-			end = next
+			starts = append(starts, at)
+			at, next = end, end
 		}
-		err := w.part(ctx, starts, end)
+		if len(starts) == 0 {
+			return nil
+		}
+		err := w.part(ctx, starts, next)
 		if pgerror.Is(err, pgerror.ProgramLimitExceeded) && len(starts) > 1 {
 			limit = len(starts) / 2
 			continue
@@ -185,7 +244,7 @@ func (w *refresher) stretch(ctx context.Context, r store.Range, window int64) er
 		if err != nil {
 			return err
 		}
-		at = end
+		list, from, started = rest, at, true
 	}
 	return nil
 }

@@ -246,6 +246,27 @@ func TestRollupModel(t *testing.T) {
 	})
 }
 
+// put writes a row of each time.
+func put(t testing.TB, w *rollupWorld, times ...int64) {
+	t.Helper()
+	rel, table, err := w.db.Define(w.raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := txn{db: w.db, batch: w.db.st.NewBatch()}
+	for _, at := range times {
+		row := []sqltypes.Datum{sqltypes.Int(at), sqltypes.Text("a"), sqltypes.Int(1)}
+		s, err := x.place(rel, table, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.put(rel, table, s, row)
+	}
+	if err := w.db.Write(context.Background(), w.raw, x.batch, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRefreshStores: after a refresh nothing is computed from raw rows where nobody
 // has written, and only the buckets written to where somebody has.
 func TestRefreshStores(t *testing.T) {
@@ -254,22 +275,7 @@ func TestRefreshStores(t *testing.T) {
 	defer func() { w.db.st.Close() }()
 	put := func(times ...int64) {
 		t.Helper()
-		rel, table, err := w.db.Define(w.raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := txn{db: w.db, batch: w.db.st.NewBatch()}
-		for _, at := range times {
-			row := []sqltypes.Datum{sqltypes.Int(at), sqltypes.Text("a"), sqltypes.Int(1)}
-			s, err := x.place(rel, table, row)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x.put(rel, table, s, row)
-		}
-		if err := w.db.Write(context.Background(), w.raw, x.batch, true); err != nil {
-			t.Fatal(err)
-		}
+		put(t, w, times...)
 	}
 	stale := func(want string) {
 		t.Helper()

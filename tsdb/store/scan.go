@@ -71,6 +71,7 @@ type Scan struct {
 	t      *Table
 	rng    Range
 	want   chunk.Want
+	only   []Range            // nil: any
 	series map[uint32]*Series // nil: all of the table
 	sids   []uint32           // sorted
 	all    bool
@@ -160,6 +161,10 @@ func (s *Snapshot) Scan(ctx context.Context, t *Table, series []*Series, rng Ran
 	sc.seek()
 	return sc
 }
+
+// Only has the scan leave out chunks that have no time in one of the ranges, which are
+// ascending and disjoint. It is called before Next; rows of other times still come.
+func (sc *Scan) Only(in []Range) { sc.only = in }
 
 // captureHeads takes what is in memory of the scan's series.
 func (sc *Scan) captureHeads() {
@@ -334,7 +339,7 @@ func (sc *Scan) chunks(at cell) bool {
 				sc.err = sc.damaged(err)
 				return false
 			}
-			if h.End < sc.rng.Lo {
+			if h.End < sc.rng.Lo || sc.only != nil && !meets(sc.only, h.Start, h.End) {
 				sc.Stats.Skipped++
 			} else {
 				sc.Stats.Chunks++
