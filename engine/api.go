@@ -508,6 +508,8 @@ type Engine interface {
 
 	// Listen registers a receiver for NOTIFY; it must not block.
 	Listen(db sqltypes.OID, recv func(n Notification)) (cancel func())
+	// Notified returns when the notifications of all that Applied says have been received.
+	Notified()
 
 	// Locks describes held and awaited locks (pg_locks).
 	Locks() []LockInfo

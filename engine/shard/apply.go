@@ -140,6 +140,10 @@ func (s *Shard) applyBatch(entries []commitlog.Entry, last commitlog.Position, l
 	err := st.db.Commit(b.b)
 	b.marks.End()
 	if err == nil {
+		if len(b.notes) > 0 {
+			s.listen.delivering.Lock() // until they are received: see Notified
+			defer s.listen.delivering.Unlock()
+		}
 		s.cur.Store(next)
 	}
 	if len(b.changes) > 0 {
@@ -496,6 +500,9 @@ func (s *Shard) WaitApplied(ctx context.Context, pos commitlog.Position) error {
 
 // listeners receive notifications.
 type listeners struct {
+	// delivering is held from the moment a state with notifications can be seen until they are received.
+	delivering sync.Mutex
+
 	mu   sync.RWMutex
 	next int
 	m    map[int]listener // guarded by mu
@@ -522,6 +529,12 @@ func (s *Shard) Listen(db sqltypes.OID, recv func(n engine.Notification)) (cance
 		defer l.mu.Unlock()
 		delete(l.m, id)
 	}
+}
+
+// Notified implements engine.Engine.
+func (s *Shard) Notified() {
+	s.listen.delivering.Lock()
+	defer s.listen.delivering.Unlock()
 }
 
 func (l *listeners) deliver(n engine.Notification) {

@@ -111,6 +111,7 @@ func (n *notifier) receive(m engine.Notification) {
 func (s *Session) awaitNotified() {
 	if s.deps.Forwarder != nil && s.listening.Load() {
 		s.caughtUp()
+		s.deps.Engine.Notified()
 	}
 }
 
