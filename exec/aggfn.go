@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"math"
-
 	"ostraka/expr"
 	"ostraka/sqltypes"
 	"ostraka/sqltypes/pgerror"
@@ -326,6 +324,18 @@ type sumFloat struct {
 	n   int64
 }
 
+// plus adds x to a sum; false: two finite numbers have no finite sum.
+func (c *floatAgg) plus(sum, x float64) (t float64, ok bool) {
+	t = sum + x
+	if c.single {
+		t = float64(float32(t))
+	}
+	return t, finite(t) || !finite(x) || !finite(sum)
+}
+
+// finite is false of NaN and the infinities.
+func finite(x float64) bool { return x-x == 0 }
+
 func (c *floatAgg) resize(n int) { c.s = extend(c.s, n) }
 func (c *floatAgg) reset()       { c.s = c.s[:0] }
 func (c *floatAgg) bytes() int64 { return int64(cap(c.s)) * 16 }
@@ -348,12 +358,9 @@ func (c *floatAgg) step(args []*expr.Vec, sel []uint16, ids []int32) error {
 		}
 		s := &c.s[group(ids, i)]
 		x := v.F64[i]
-		t := s.sum + x
-		if c.single {
-			t = float64(float32(t))
-		}
-		if math.IsInf(t, 0) && !math.IsInf(x, 0) && !math.IsInf(s.sum, 0) {
-			return pgerror.New(pgerror.NumericValueOutOfRange, "value out of range: overflow")
+		t, ok := c.plus(s.sum, x)
+		if !ok {
+			return sqltypes.FloatOverflow()
 		}
 		s.sum = t
 		s.n++

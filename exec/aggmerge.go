@@ -1,10 +1,7 @@
 package exec
 
 import (
-	"math"
-
 	"ostraka/sqltypes"
-	"ostraka/sqltypes/pgerror"
 )
 
 // How the states of aggregates take in what another node has computed over its rows;
@@ -50,12 +47,9 @@ func (c *floatAgg) merge(g int32, parts []sqltypes.Datum) error {
 		return nil
 	}
 	s, x := &c.s[g], parts[0].Float()
-	t := s.sum + x
-	if c.single {
-		t = float64(float32(t))
-	}
-	if math.IsInf(t, 0) && !math.IsInf(x, 0) && !math.IsInf(s.sum, 0) {
-		return pgerror.New(pgerror.NumericValueOutOfRange, "value out of range: overflow")
+	t, ok := c.plus(s.sum, x)
+	if !ok {
+		return sqltypes.FloatOverflow()
 	}
 	s.sum = t
 	s.n += parts[1].I

@@ -109,12 +109,9 @@ func (c *floatAgg) stepRun(g int32, col *engine.SeriesColumn, _ []int64, from, t
 			continue
 		}
 		x := col.F64[i]
-		t := s.sum + x
-		if c.single {
-			t = float64(float32(t))
-		}
-		if math.IsInf(t, 0) && !math.IsInf(x, 0) && !math.IsInf(s.sum, 0) {
-			return pgerror.New(pgerror.NumericValueOutOfRange, "value out of range: overflow")
+		t, ok := c.plus(s.sum, x)
+		if !ok {
+			return sqltypes.FloatOverflow()
 		}
 		s.sum = t
 		s.n++

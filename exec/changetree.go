@@ -35,6 +35,41 @@ func notInTree(ref *engine.RowRef) error {
 	return pgerror.New(pgerror.InternalError, "a row of storage %d is of no table of the statement", ref.StorageOf())
 }
 
+// treeOps has the operators of a tree's tables by storage id, each made for the first
+// row of its table. nil: the statement is of one table.
+type treeOps[T any] struct {
+	members map[uint64]*planner.Member
+	made    map[uint64]T
+}
+
+func newTreeOps[T any](ms []*planner.Member) *treeOps[T] {
+	if ms == nil {
+		return nil
+	}
+	return &treeOps[T]{members: treeOf(ms), made: map[uint64]T{}}
+}
+
+// of is the operator of the table that a row is of; from makes it of the operator of
+// that table that does what all of them do.
+func (t *treeOps[T]) of(ref *engine.RowRef, up *changeOp, from func(c *changeOp, m *planner.Member) T) (T, error) {
+	id := ref.StorageOf()
+	if op, ok := t.made[id]; ok {
+		return op, nil
+	}
+	var none T
+	m := t.members[id]
+	if m == nil {
+		return none, notInTree(ref)
+	}
+	c, err := up.child(m)
+	if err != nil {
+		return none, err
+	}
+	op := from(c, m)
+	t.made[id] = op
+	return op, nil
+}
+
 // child makes the operator of one member.
 func (o *changeOp) child(m *planner.Member) (*changeOp, error) {
 	w, err := o.w.writerBelow(m.Rel, m.Attrs)

@@ -19,8 +19,7 @@ var errNoRefs = errors.New("exec: the input carries no row references for the ta
 type mergeOp struct {
 	*changeOp
 	actions []mergeAction
-	members map[uint64]*planner.Member // by storage id; nil: one table
-	kids    map[uint64]*mergeOp
+	tables  *treeOps[*mergeOp]
 	top     *mergeOp  // of a table of a tree: the statement's
 	ins     *insertOp // into a partitioned table
 }
@@ -40,7 +39,7 @@ func (x *Execution) buildMerge(p *planner.Merge) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &mergeOp{changeOp: c, members: treeOf(p.Tree)}
+	o := &mergeOp{changeOp: c, tables: newTreeOps[*mergeOp](p.Tree)}
 	for i := range p.Actions {
 		a := mergeAction{MergeAction: &p.Actions[i]}
 		if a.cond, err = x.compile(a.Cond); err != nil {
@@ -95,8 +94,8 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 	if !matched {
 		return o.notMatched(row)
 	}
-	if o.members != nil {
-		k, err := o.kid(&ref)
+	if o.tables != nil {
+		k, err := o.tables.of(&ref, o.changeOp, o.below)
 		if err != nil {
 			return err
 		}
@@ -105,20 +104,8 @@ func (o *mergeOp) merge(b *batch, at int, row []sqltypes.Datum) error {
 	return o.matched(ref, row)
 }
 
-// kid is the operator of the table that a row is of.
-func (o *mergeOp) kid(ref *engine.RowRef) (*mergeOp, error) {
-	id := ref.StorageOf()
-	if k := o.kids[id]; k != nil {
-		return k, nil
-	}
-	m := o.members[id]
-	if m == nil {
-		return nil, notInTree(ref)
-	}
-	c, err := o.changeOp.child(m)
-	if err != nil {
-		return nil, err
-	}
+// below makes the operator of one table of the tree.
+func (o *mergeOp) below(c *changeOp, m *planner.Member) *mergeOp {
 	k := &mergeOp{changeOp: c, top: o}
 	for _, a := range o.actions {
 		if a.Kind == 'u' {
@@ -127,11 +114,7 @@ func (o *mergeOp) kid(ref *engine.RowRef) (*mergeOp, error) {
 		}
 		k.actions = append(k.actions, a)
 	}
-	if o.kids == nil {
-		o.kids = map[uint64]*mergeOp{}
-	}
-	o.kids[id] = k
-	return k, nil
+	return k
 }
 
 // matched is what WHEN MATCHED says of a row.

@@ -89,10 +89,9 @@ func (o *changeOp) yieldRow(target, row []sqltypes.Datum) error {
 // updateOp is UPDATE.
 type updateOp struct {
 	*changeOp
-	set     []*expr.Program
-	p       *planner.Update
-	members map[uint64]*planner.Member // by storage id; nil: one table
-	kids    map[uint64]*updateOp
+	set    []*expr.Program
+	p      *planner.Update
+	tables *treeOps[*updateOp]
 }
 
 func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
@@ -107,7 +106,7 @@ func (x *Execution) buildUpdate(p *planner.Update) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &updateOp{changeOp: c, p: p, members: treeOf(p.Tree)}
+	o := &updateOp{changeOp: c, p: p, tables: newTreeOps[*updateOp](p.Tree)}
 	c.tableOID = p.TableOID
 	if o.set, err = x.compileAll(p.Set); err != nil {
 		return built{}, err
@@ -128,33 +127,16 @@ func (o *updateOp) update(b *batch, at int, row []sqltypes.Datum) error {
 	return o.updateRow(ref, row)
 }
 
-// kid is the operator of the table that a row is of.
-func (o *updateOp) kid(ref *engine.RowRef) (*updateOp, error) {
-	id := ref.StorageOf()
-	if k := o.kids[id]; k != nil {
-		return k, nil
-	}
-	m := o.members[id]
-	if m == nil {
-		return nil, notInTree(ref)
-	}
-	c, err := o.changeOp.child(m)
-	if err != nil {
-		return nil, err
-	}
-	k := &updateOp{changeOp: c, set: programsInChild(o.set, m.Attrs, len(m.Rel.Columns))}
+// below makes the operator of one table of the tree.
+func (o *updateOp) below(c *changeOp, m *planner.Member) *updateOp {
 	c.w.assigns(inChild(o.p.Set, m.Attrs, len(m.Rel.Columns)))
-	if o.kids == nil {
-		o.kids = map[uint64]*updateOp{}
-	}
-	o.kids[id] = k
-	return k, nil
+	return &updateOp{changeOp: c, set: programsInChild(o.set, m.Attrs, len(m.Rel.Columns))}
 }
 
 // updateRow updates the row of an input row.
 func (o *updateOp) updateRow(ref engine.RowRef, row []sqltypes.Datum) error {
-	if o.members != nil {
-		k, err := o.kid(&ref)
+	if o.tables != nil {
+		k, err := o.tables.of(&ref, o.changeOp, o.below)
 		if err != nil {
 			return err
 		}
@@ -222,8 +204,7 @@ func assignRow(x *Execution, set []*expr.Program, old, new, row []sqltypes.Datum
 // deleteOp is DELETE.
 type deleteOp struct {
 	*changeOp
-	members map[uint64]*planner.Member // by storage id; nil: one table
-	kids    map[uint64]*deleteOp
+	tables *treeOps[*deleteOp]
 }
 
 func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
@@ -238,7 +219,7 @@ func (x *Execution) buildDelete(p *planner.Delete) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	o := &deleteOp{changeOp: c, members: treeOf(p.Tree)}
+	o := &deleteOp{changeOp: c, tables: newTreeOps[*deleteOp](p.Tree)}
 	m.run, m.events = o.delete, "d"
 	return m.built(), nil
 }
@@ -255,23 +236,10 @@ func (o *deleteOp) delete(b *batch, at int, row []sqltypes.Datum) error {
 }
 
 func (o *deleteOp) deleteRow(ref engine.RowRef, row []sqltypes.Datum) error {
-	if o.members != nil {
-		id := ref.StorageOf()
-		k := o.kids[id]
-		if k == nil {
-			m := o.members[id]
-			if m == nil {
-				return notInTree(&ref)
-			}
-			c, err := o.changeOp.child(m)
-			if err != nil {
-				return err
-			}
-			k = &deleteOp{changeOp: c}
-			if o.kids == nil {
-				o.kids = map[uint64]*deleteOp{}
-			}
-			o.kids[id] = k
+	if o.tables != nil {
+		k, err := o.tables.of(&ref, o.changeOp, func(c *changeOp, _ *planner.Member) *deleteOp { return &deleteOp{changeOp: c} })
+		if err != nil {
+			return err
 		}
 		return k.deleteRow(ref, row)
 	}

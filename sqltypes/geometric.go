@@ -84,19 +84,26 @@ func floatPrefix(s string) int {
 	if digits == 0 {
 		return 0
 	}
-	if i < len(s) && s[i]|0x20 == exp {
-		j := i + 1
-		if j < len(s) && (s[j] == '+' || s[j] == '-') {
-			j++
-		}
-		if j < len(s) && isDigit(s[j]) {
-			for j < len(s) && isDigit(s[j]) {
-				j++
-			}
-			i = j
-		}
+	return exponentEnd(s, i, exp)
+}
+
+// exponentEnd is the end of the exponent at i of s, of the letter given in lower case; i
+// if there is none.
+func exponentEnd(s string, i int, letter byte) int {
+	if i == len(s) || s[i]|0x20 != letter {
+		return i
 	}
-	return i
+	j := i + 1
+	if j < len(s) && (s[j] == '+' || s[j] == '-') {
+		j++
+	}
+	if j == len(s) || !isDigit(s[j]) {
+		return i
+	}
+	for j < len(s) && isDigit(s[j]) {
+		j++
+	}
+	return j
 }
 
 // pair reads x,y or (x,y).

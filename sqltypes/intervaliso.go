@@ -209,18 +209,7 @@ func isoNumber(s string) (whole int64, frac float64, rest string, e dateErr) {
 	if digits == 0 {
 		return 0, 0, s, dateBadFormat
 	}
-	if i < len(s) && s[i]|0x20 == 'e' {
-		j := i + 1
-		if j < len(s) && (s[j] == '+' || s[j] == '-') {
-			j++
-		}
-		if j < len(s) && isDigit(s[j]) {
-			for j < len(s) && isDigit(s[j]) {
-				j++
-			}
-			i = j
-		}
-	}
+	i = exponentEnd(s, i, 'e')
 	v, err := strconv.ParseFloat(s[:i], 64)
 	if err != nil {
 		return 0, 0, s, dateBadFormat

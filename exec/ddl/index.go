@@ -235,24 +235,11 @@ func (b *builder) addIndex(ix *catalog.Index, isNew bool) error {
 	if ix.OID, err = b.newOID(); err != nil {
 		return err
 	}
-	if b.rel.Partitioning != nil {
-		ix.Clustered, ix.Ready = false, true
+	partitioned := b.rel.Partitioning != nil
+	if partitioned {
+		ix.Clustered = false
 		ix.Invalid = !isNew && b.only && b.catalog().HasChildren(b.rel.OID)
-		if ix.Primary {
-			b.rel.Indexes = append([]*catalog.Index{ix}, b.rel.Indexes...)
-		} else {
-			b.rel.Indexes = append(b.rel.Indexes, ix)
-		}
-		if isNew {
-			return nil
-		}
-		b.put()
-		if b.only {
-			return nil
-		}
-		return b.spread(b.rel.OID, ix.OID)
-	}
-	if !ix.Clustered {
+	} else if !ix.Clustered {
 		if ix.StorageID, err = b.run.schema().NewStorageID(b.ctx); err != nil {
 			return err
 		}
@@ -267,8 +254,11 @@ func (b *builder) addIndex(ix *catalog.Index, isNew bool) error {
 		return nil
 	}
 	b.put()
-	if ix.Clustered {
+	switch {
+	case ix.Clustered, partitioned && b.only:
 		return nil
+	case partitioned:
+		return b.spread(b.rel.OID, ix.OID)
 	}
 	return b.build(b.rel.OID, ix.OID)
 }

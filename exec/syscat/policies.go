@@ -51,15 +51,11 @@ func init() {
 			return active(l, l.cat.Relation(argOID(a[0])))
 		},
 		"row_security_active_name": func(l *lookup, _ *sqltypes.Call, a []sqltypes.Datum) (sqltypes.Datum, error) {
-			parts, err := splitName(a[0].S)
+			r, err := l.byName(a[0].S)
 			if err != nil {
 				return sqltypes.Null, err
 			}
-			o, err := l.find(parts)
-			if err != nil {
-				return sqltypes.Null, err
-			}
-			return active(l, l.cat.Relation(o))
+			return active(l, r)
 		},
 	})
 }

@@ -60,10 +60,7 @@ func (s *Session) runUpstream(sql string, relay func(kind byte, body []byte) err
 	if err != nil {
 		return err
 	}
-	if err := u.conn.Send('Q', body); err != nil {
-		return s.lostUpstream(err)
-	}
-	if err := u.conn.Flush(); err != nil {
+	if err := u.send('Q', body); err != nil {
 		return s.lostUpstream(err)
 	}
 	var failed error

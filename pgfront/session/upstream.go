@@ -30,6 +30,14 @@ type upstream struct {
 	tried    map[string]bool // settings that were ever sent
 }
 
+// send sends a message, with all that was sent before it.
+func (u *upstream) send(kind byte, body []byte) error {
+	if err := u.conn.Send(kind, body); err != nil {
+		return err
+	}
+	return u.conn.Flush()
+}
+
 // query is the body of a Query message.
 func (u *upstream) query(sql string) ([]byte, error) {
 	b, err := u.encoding.EncodeFrom([]byte(sql), 0)
@@ -168,10 +176,7 @@ func (s *Session) drainUpstream() error {
 	if u == nil || len(u.expect) == 0 {
 		return nil
 	}
-	if err := u.conn.Send('H', nil); err != nil {
-		return s.abandon(u.expect, err)
-	}
-	if err := u.conn.Flush(); err != nil {
+	if err := u.send('H', nil); err != nil {
 		return s.abandon(u.expect, err)
 	}
 	expect := u.expect
@@ -235,10 +240,7 @@ func (s *Session) syncUpstream(failed bool) error {
 			return s.lostUpstream(err)
 		}
 	}
-	if err := u.conn.Send('S', nil); err != nil {
-		return s.lostUpstream(err)
-	}
-	if err := u.conn.Flush(); err != nil {
+	if err := u.send('S', nil); err != nil {
 		return s.lostUpstream(err)
 	}
 	var result error

@@ -99,10 +99,15 @@ func (b Box) Closest(p Point) (Point, float64) {
 	if b.ContainsPoint(p) {
 		return p, 0
 	}
+	return b.closestSide(func(s Segment) (Point, float64) { return s.Closest(p) })
+}
+
+// closestSide is the answer of the side whose distance is the least, the first of several.
+func (b Box) closestSide(closest func(Segment) (Point, float64)) (Point, float64) {
 	sides := b.sides()
-	best, dist := sides[0].Closest(p)
+	best, dist := closest(sides[0])
 	for _, s := range sides[1:] {
-		if q, d := s.Closest(p); less(d, dist) {
+		if q, d := closest(s); less(d, dist) {
 			best, dist = q, d
 		}
 	}
@@ -115,14 +120,7 @@ func (b Box) ClosestToSegment(t Segment) (Point, float64) {
 		q, _ := t.Closest(b.Center())
 		return q, 0
 	}
-	sides := b.sides()
-	best, dist := sides[0].ClosestToSegment(t)
-	for _, s := range sides[1:] {
-		if q, d := s.ClosestToSegment(t); less(d, dist) {
-			best, dist = q, d
-		}
-	}
-	return best, dist
+	return b.closestSide(func(s Segment) (Point, float64) { return s.ClosestToSegment(t) })
 }
 
 // Meets reports whether box and segment share a point.
