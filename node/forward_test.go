@@ -813,6 +813,9 @@ func TestForwardCancel(t *testing.T) {
 		done <- err
 	}()
 	wait(t, "the statement to wait", func(context.Context) error {
+		if len(done) > 0 {
+			t.Fatalf("the statement has not waited: %v", <-done)
+		}
 		if l.rows("SELECT count(*) FROM pg_locks WHERE NOT granted") == "0" {
 			return errors.New("it does not wait")
 		}
